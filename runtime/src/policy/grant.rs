@@ -1,0 +1,101 @@
+//! What a component may reach: nothing, until its operator says otherwise.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// How far a directory grant goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Files and names can be read; nothing can be changed.
+    Read,
+    /// Files can also be created, changed, renamed and removed.
+    ReadWrite,
+}
+
+/// One host directory that a component sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DirGrant {
+    /// The directory on the host, absolute once validated.
+    pub host: PathBuf,
+    /// Where the guest sees it: an absolute path.
+    pub guest: String,
+    /// How far the grant goes.
+    pub access: Access,
+    /// Globs relative to the directory. What they match can be neither opened, listed, linked, replaced nor
+    /// renamed, by whatever spelling or link, nor can a folder above it be renamed or removed.
+    pub deny: Vec<String>,
+}
+
+impl DirGrant {
+    /// A grant of `host`, seen by the guest as `guest`.
+    pub fn new(host: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
+        Self { host: host.into(), guest: guest.into(), access, deny: Vec::new() }
+    }
+
+    /// Withholds what `pattern` matches.
+    #[must_use]
+    pub fn deny(mut self, pattern: impl Into<String>) -> Self {
+        self.deny.push(pattern.into());
+        self
+    }
+}
+
+/// Everything that a component is granted. [`Grant::none`] is where each begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Grant {
+    /// Directories.
+    pub dirs: Vec<DirGrant>,
+    /// Environment variables with their values; the host's own are never seen.
+    pub env: BTreeMap<String, String>,
+    /// Values of `wasi:config/store`.
+    pub config: BTreeMap<String, String>,
+}
+
+impl Grant {
+    /// Nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Adds a directory.
+    #[must_use]
+    pub fn dir(self, host: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
+        self.dir_grant(DirGrant::new(host, guest, access))
+    }
+
+    /// Adds a directory with what is withheld from it.
+    #[must_use]
+    pub fn dir_grant(mut self, dir: DirGrant) -> Self {
+        self.dirs.push(dir);
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets a configuration value.
+    #[must_use]
+    pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.config.insert(name.into(), value.into());
+        self
+    }
+
+    /// The same grants with every directory narrowed to reading, as for a function that claims to be read-only.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        let mut narrowed = self.clone();
+        for dir in &mut narrowed.dirs {
+            dir.access = Access::Read;
+        }
+        narrowed
+    }
+}

@@ -1,0 +1,5 @@
+//! What is allowed: grants.
+
+mod grant;
+
+pub use grant::{Access, DirGrant, Grant};
