@@ -1,0 +1,81 @@
+//! What a world exports, and the keys by which a package speaks of it.
+
+use wit_parser::{
+    Function, FunctionKind, InterfaceId, Resolve, TypeId, TypeOwner, WorldId, WorldItem, WorldKey,
+};
+
+/// Interfaces through which the host enters a component: their functions are no tools.
+const ENTRIES: [&str; 2] = ["wasi:cli/run", "toolcell:tool/tools"];
+
+/// A function that a world exports, itself or by an interface.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Export<'a> {
+    /// The key of the function in [`Package::tools`](crate::Package::tools).
+    pub key: String,
+    /// The exported interface, `namespace:package/name@version` or a plain name; `None` for the world's own.
+    pub interface: Option<String>,
+    /// The function.
+    pub function: &'a Function,
+}
+
+/// The functions that a world exports, in order, without methods of resources and without the entry points that
+/// commands and providers have.
+pub fn exports(resolve: &Resolve, world: WorldId) -> Vec<Export<'_>> {
+    let mut found = Vec::new();
+    for (key, item) in &resolve.worlds[world].exports {
+        match item {
+            WorldItem::Function(function) => {
+                found.push(Export { key: function.name.clone(), interface: None, function });
+            }
+            WorldItem::Interface { id, .. } => {
+                let interface = resolve.name_world_key(key);
+                if is_entry(&interface) {
+                    continue;
+                }
+                found.extend(resolve.interfaces[*id].functions.values().map(|function| Export {
+                    key: format!("{interface}#{}", function.name),
+                    interface: Some(interface.clone()),
+                    function,
+                }));
+            }
+            WorldItem::Type { .. } => {}
+        }
+    }
+    found.retain(|export| {
+        matches!(export.function.kind, FunctionKind::Freestanding | FunctionKind::AsyncFreestanding)
+    });
+    found
+}
+
+/// The key of a named type in [`Package::types`](crate::Package::types); `None` for one without name.
+pub fn type_key(resolve: &Resolve, world: WorldId, id: TypeId) -> Option<String> {
+    let definition = &resolve.types[id];
+    let name = definition.name.as_ref()?;
+    match definition.owner {
+        TypeOwner::World(_) => Some(name.clone()),
+        TypeOwner::Interface(interface) => {
+            Some(format!("{}#{name}", interface_name(resolve, world, interface)?))
+        }
+        TypeOwner::None => None,
+    }
+}
+
+/// The interface's name; one that is written inline in the world has the world's name for it.
+fn interface_name(resolve: &Resolve, world: WorldId, id: InterfaceId) -> Option<String> {
+    let inline = || {
+        let world = &resolve.worlds[world];
+        world.exports.iter().chain(&world.imports).find_map(|(key, item)| match (key, item) {
+            (WorldKey::Name(name), WorldItem::Interface { id: other, .. }) if *other == id => {
+                Some(name.clone())
+            }
+            _ => None,
+        })
+    };
+    resolve.id_of(id).or_else(inline)
+}
+
+fn is_entry(interface: &str) -> bool {
+    let name = interface.split_once('@').map_or(interface, |(name, _)| name);
+    ENTRIES.contains(&name)
+}
