@@ -1,0 +1,174 @@
+//! `glob`
+
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+
+use crate::page::Page;
+use crate::walk::{self, Filter};
+use crate::{Answer, Workspace, source};
+
+/// Paths that are shown.
+const MOST: u64 = 1_000;
+const NOTHING: &str = "nothing has such a path";
+
+/// Finds files and folders whose path has the shape of `pattern`.
+pub fn glob(workspace: &Workspace, pattern: &str, path: Option<&str>, skip_ignored: bool) -> Answer {
+    if pattern.is_empty() {
+        return Err("the pattern is empty; `**` finds everything".to_owned());
+    }
+    let root = workspace.grants.resolve(path.unwrap_or("."))?;
+    let shape = Shape::of(pattern)?;
+    if !pattern.starts_with('/') {
+        source::folder(&workspace.grants, &root)?;
+    }
+    let base: PathBuf = root.join(shape.base).components().collect();
+    if let Err(error) = std::fs::metadata(&base) {
+        if error.kind() != std::io::ErrorKind::NotFound || workspace.grants.holder(&base).is_none() {
+            return Err(workspace.grants.explain("list", &base, &error));
+        }
+        return Ok(format!("[{NOTHING}]"));
+    }
+
+    let mut page = Page::new(workspace.budget);
+    let (mut shown, mut total, mut unreadable) = (0u64, 0u64, 0u64);
+    let filter = Filter { ignored: skip_ignored, globs: None, depth: shape.depth };
+    for entry in walk::entries(&workspace.grants, &base, filter) {
+        let Ok(entry) = entry else {
+            unreadable += 1;
+            continue;
+        };
+        let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if !shape.fits(entry.path().strip_prefix(&base).unwrap_or(entry.path()), folder) {
+            continue;
+        }
+        total += 1;
+        // Once one does not fit, none after it is shown: a list with holes would mislead.
+        if shown + 1 == total && shown < MOST {
+            let end = if folder { "/" } else { "" };
+            shown += u64::from(page.add(&format!("{}{end}", entry.path().display())));
+        }
+    }
+    let mut notes = Vec::new();
+    if total == 0 {
+        notes.push(NOTHING.to_owned());
+    }
+    if shown < total {
+        notes.push(format!("{shown} of {total}; narrow the pattern or the path"));
+    }
+    if unreadable > 0 {
+        notes.push(format!("{unreadable} entries could not be read"));
+    }
+    Ok(page.close(&notes))
+}
+
+/// A pattern, split into the folder that it names and the shape of what lies below.
+#[derive(Debug)]
+struct Shape<'a> {
+    base: &'a str,
+    matcher: globset::GlobMatcher,
+    folders_only: bool,
+    depth: Option<usize>,
+}
+
+impl<'a> Shape<'a> {
+    fn of(pattern: &'a str) -> Result<Self, String> {
+        let folders_only = pattern.ends_with('/');
+        let pattern = pattern.trim_end_matches('/');
+        let literal = &pattern[..pattern.find(['*', '?', '[', ']', '{', '}', '\\']).unwrap_or(pattern.len())];
+        let (base, rest) = pattern.split_at(literal.rfind('/').map_or(0, |slash| slash + 1));
+        let rest = rest.trim_start_matches("./");
+        let matcher = GlobBuilder::new(rest)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| format!("the pattern cannot be read: {}", error.kind()))?
+            .compile_matcher();
+        let bounded = !rest.contains("**") && !rest.contains('{');
+        let depth = bounded.then(|| rest.matches('/').count() + 1);
+        Ok(Self { base, matcher, folders_only, depth })
+    }
+
+    fn fits(&self, path: &Path, folder: bool) -> bool {
+        (folder || !self.folders_only) && self.matcher.is_match(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
+
+    use std::fs;
+
+    use super::*;
+    use crate::grants::Grants;
+    use crate::page::Budget;
+
+    fn tree() -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().unwrap();
+        for path in
+            ["a.rs", "b.txt", "src/c.rs", "src/deep/d.rs", "src/deep/[x].rs", ".hidden/e.rs", "target/f.rs"]
+        {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        fs::write(dir.path().join(".gitignore"), "/target\nd.rs\n").unwrap();
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("src/loop")).unwrap();
+        let grants = Grants::new([dir.path().display().to_string()]);
+        (dir, Workspace { grants, budget: Budget { bytes: 40_000, lines: 2_000 } })
+    }
+
+    fn found(pattern: &str, path: Option<&str>, skip_ignored: bool) -> String {
+        let (dir, workspace) = tree();
+        let root = dir.path().display().to_string();
+        let pattern = pattern.replace("ROOT", &root);
+        let answer = glob(&workspace, &pattern, path, skip_ignored);
+        answer
+            .unwrap_or_else(|error| format!("error: {error}"))
+            .replace(&format!("{root}/"), "")
+            .replace('\n', " ")
+    }
+
+    #[test]
+    fn patterns_choose() {
+        for (pattern, path, expected) in [
+            ("*.rs", None, "a.rs"),
+            ("**/*.rs", None, ".hidden/e.rs a.rs src/c.rs src/deep/[x].rs src/deep/d.rs target/f.rs"),
+            ("src/**", None, "src/c.rs src/deep/ src/deep/[x].rs src/deep/d.rs src/loop"),
+            ("**/*.rs", Some("src"), "src/c.rs src/deep/[x].rs src/deep/d.rs"),
+            ("*.{rs,txt}", None, "a.rs b.txt"),
+            ("{a.rs,src/c.rs}", None, "a.rs src/c.rs"),
+            ("src/*/", None, "src/deep/"),
+            ("src/c.rs", None, "src/c.rs"),
+            ("./src/c.rs", None, "src/c.rs"),
+            ("ROOT/src/*.rs", Some("target"), "src/c.rs"),
+            ("src/deep/\\[x\\].rs", None, "src/deep/[x].rs"),
+            ("*.py", None, "[nothing has such a path]"),
+            ("none/*.py", None, "[nothing has such a path]"),
+            ("[", None, "error: the pattern cannot be read: unclosed character class; missing ']'"),
+            ("", None, "error: the pattern is empty; `**` finds everything"),
+        ] {
+            assert_eq!(found(pattern, path, false), expected, "{pattern}");
+        }
+        assert!(found("*", Some("a.rs"), false).ends_with("is not a folder"));
+        assert!(found("*", Some("none"), false).ends_with("does not exist"));
+    }
+
+    #[test]
+    fn ignored_files_are_left_out_on_request() {
+        assert_eq!(found("**/*.rs", None, true), "a.rs src/c.rs src/deep/[x].rs");
+        assert_eq!(found("**/*.rs", Some("src"), true), "src/c.rs src/deep/[x].rs");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..300 {
+            fs::write(dir.path().join(format!("{number:03}")), "").unwrap();
+        }
+        let grants = Grants::new([dir.path().display().to_string()]);
+        let workspace = Workspace { grants, budget: Budget { bytes: 2_000, lines: 2_000 } };
+        let answer = glob(&workspace, "*", None, false).unwrap();
+        assert!(answer.len() <= 2_000 && answer.contains(" of 300; narrow"), "{answer}");
+    }
+}

@@ -1,0 +1,141 @@
+//! The matches of one file, as they are found.
+
+use std::io;
+use std::path::Path;
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
+
+use crate::page::Page;
+use crate::text::lossy;
+
+/// Bytes of a line that are shown, around its match.
+const LONGEST_LINE: usize = 400;
+
+/// What was found in one file.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Matching lines.
+    pub(super) lines: u64,
+    /// Those that are on the page.
+    pub(super) shown: u64,
+    /// Whether one of them did not fit.
+    pub(super) full: bool,
+    /// Where the first NUL byte is, if one was met.
+    pub(super) nul: Option<u64>,
+}
+
+/// Puts a file's matches on the page, under the file's path.
+pub(super) struct Matches<'a> {
+    matcher: &'a RegexMatcher,
+    page: &'a mut Page,
+    path: &'a Path,
+    /// How many matches may be shown.
+    left: u64,
+    /// Context that comes onto the page together with the match it belongs to.
+    pending: Vec<String>,
+    last_shown: bool,
+    /// Whether to stop at the first match.
+    pub(super) first_only: bool,
+    pub(super) found: Found,
+}
+
+impl<'a> Matches<'a> {
+    pub(super) fn new(matcher: &'a RegexMatcher, page: &'a mut Page, path: &'a Path, left: u64) -> Self {
+        Self {
+            matcher,
+            page,
+            path,
+            left,
+            pending: Vec::new(),
+            last_shown: false,
+            first_only: false,
+            found: Found::default(),
+        }
+    }
+
+    /// Whether another match may be shown.
+    fn open(&self) -> bool {
+        !self.found.full && self.found.shown < self.left
+    }
+
+    /// Adds a match with the context before it, all or nothing.
+    fn add(&mut self, line: &str) -> bool {
+        let start = self.page.mark();
+        let headed = self.found.shown > 0
+            || ((self.page.is_empty() || self.page.add(""))
+                && self.page.add(&self.path.display().to_string()));
+        let added = headed && self.pending.drain(..).all(|line| self.page.add(&line)) && self.page.add(line);
+        if !added {
+            self.page.rewind(start);
+        }
+        added
+    }
+
+    fn excerpt(&self, line: &[u8], number: Option<u64>, mark: char) -> String {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let number = number.unwrap_or_default();
+        if line.len() <= LONGEST_LINE {
+            return format!("{number}{mark} {}", lossy(line, LONGEST_LINE));
+        }
+        let matched = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
+        let start = matched.saturating_sub(LONGEST_LINE / 4).min(line.len() - LONGEST_LINE);
+        // Not inside a character: the bytes that continue one are passed.
+        let start = (start..line.len()).find(|&at| line[at] & 0xc0 != 0x80).unwrap_or(start);
+        let text = lossy(&line[start..], LONGEST_LINE);
+        let before = if start > 0 { "…" } else { "" };
+        let after = if start + LONGEST_LINE < line.len() { "…" } else { "" };
+        format!("{number}{mark} {before}{text}{after}")
+    }
+}
+
+impl Sink for Matches<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, matched: &SinkMatch<'_>) -> io::Result<bool> {
+        self.found.lines += 1;
+        self.last_shown = false;
+        if self.open() {
+            let line = self.excerpt(matched.bytes(), matched.line_number(), ':');
+            self.last_shown = self.add(&line);
+            self.found.full = !self.last_shown;
+            self.found.shown += u64::from(self.last_shown);
+        }
+        Ok(!self.first_only)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        let line = || self.excerpt(context.bytes(), context.line_number(), '-');
+        match context.kind() {
+            SinkContextKind::Before if self.open() => {
+                let line = line();
+                self.pending.push(line);
+            }
+            SinkContextKind::After if self.last_shown => {
+                let line = line();
+                self.last_shown = self.page.add(&line);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        if self.open() && self.found.shown > 0 {
+            self.pending.push("--".to_owned());
+        }
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, offset: u64) -> io::Result<bool> {
+        self.found.nul = Some(offset);
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.found.nul = self.found.nul.or(finish.binary_byte_offset());
+        Ok(())
+    }
+}
