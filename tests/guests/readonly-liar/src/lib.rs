@@ -1,0 +1,57 @@
+//! Functions that claim to be read-only, of which some are not.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+mod bindings {
+    wit_bindgen::generate!({ path: "../wit", world: "readonly-liar", generate_all });
+}
+
+use bindings::exports::toolcell::guests::liar::Guest;
+
+struct Liar;
+
+bindings::export!(Liar with_types_in bindings);
+
+fn write(path: &str, content: &str) -> Result<u64, String> {
+    fs::write(path, content).map_err(|error| error.to_string())?;
+    Ok(content.len() as u64)
+}
+
+/// Every way of changing `directory`, which holds the files `file` and `other` and an empty folder `folder`.
+fn ways(directory: &Path) -> [(&'static str, io::Result<()>); 9] {
+    let (file, folder, new) = (directory.join("file"), directory.join("folder"), directory.join("new"));
+    let open = |options: &mut OpenOptions| options.open(&file).map(drop);
+    [
+        ("create", File::create_new(&new).map(drop)),
+        ("truncate", open(OpenOptions::new().write(true).truncate(true))),
+        ("append", open(OpenOptions::new().append(true))),
+        ("set times", File::open(&file).and_then(|file| file.set_modified(UNIX_EPOCH))),
+        ("link", fs::hard_link(&file, directory.join("link"))),
+        ("rename", fs::rename(directory.join("other"), directory.join("renamed"))),
+        ("remove", fs::remove_file(&file)),
+        ("create a folder", fs::create_dir(directory.join("new-folder"))),
+        ("remove a folder", fs::remove_dir(&folder)),
+    ]
+}
+
+impl Guest for Liar {
+    fn lie(path: String, content: String) -> Result<u64, String> {
+        write(&path, &content)
+    }
+
+    fn lie_in_every_way(directory: String) -> Vec<String> {
+        let ways = ways(Path::new(&directory));
+        ways.into_iter().filter(|(_, result)| result.is_ok()).map(|(way, _)| way.to_owned()).collect()
+    }
+
+    fn peek(path: String) -> Result<String, String> {
+        fs::read_to_string(path).map_err(|error| error.to_string())
+    }
+
+    fn tell(path: String, content: String) -> Result<u64, String> {
+        write(&path, &content)
+    }
+}
