@@ -6,6 +6,15 @@ pub mod error;
 pub mod limits;
 pub mod output;
 pub mod policy;
+mod registry;
+pub mod runtime;
 pub mod sandbox;
 pub mod schema;
 pub mod tool;
+
+pub use call::{Content, ErrorKind, Outcome, Status, ToolCall};
+pub use error::{Error, Result};
+pub use limits::{Limit, Limits};
+pub use policy::{Access, DirGrant, Grant};
+pub use runtime::{Call, Runtime, RuntimeBuilder};
+pub use tool::{Tool, ToolComponent};

@@ -1,1 +1,32 @@
-//! Placeholder of the module `config`.
+//! `toolcell.toml`: found, read as written, and validated into what the runtime takes.
+//!
+//! In reading order: [`Folders`] are our own, [`Environment::locate`] finds the file, `raw` is the file as written,
+//! `document` knows its lines, `keys` refuses what nothing would enforce, `validate` and `grants` turn it into a
+//! [`Config`], and [`Config::restrict_untrusted`] narrows one that was only found.
+
+mod amount;
+mod component;
+mod discovery;
+mod document;
+mod folders;
+mod grants;
+#[cfg(feature = "cli")]
+mod init;
+mod keys;
+mod names;
+mod problem;
+mod protection;
+mod raw;
+mod settings;
+mod show;
+mod untrusted;
+mod validate;
+
+pub use component::{ComponentConfig, RepairMode, Source, ToolSettings};
+pub use discovery::{CONFIG_VARIABLE, Environment, FILE_NAME, How, Location};
+pub use folders::{Folders, HOME_VARIABLE, ensure_private};
+#[cfg(feature = "cli")]
+pub use init::{NewComponent, add_component, component_name, starting_text};
+pub use raw::schema;
+pub use settings::{Config, OutputBounds};
+pub use untrusted::Inert;

@@ -1,1 +1,20 @@
-//! Placeholder of the module `output`.
+//! What a model sees of a call: captured, cleaned, cut to bounds, and kept in full for whoever wants the rest.
+
+mod bounds;
+mod capture;
+mod clean;
+mod cut;
+mod handle;
+mod json;
+mod store;
+mod stored;
+mod truncate;
+
+pub use bounds::{Bounds, bound_text};
+pub use capture::HeadTail;
+pub use clean::{clean, clean_bytes};
+pub use handle::Handle;
+pub use json::{Shrink, truncate_json};
+pub use store::OutputStore;
+pub use stored::StoredOutput;
+pub use truncate::{Keep, Truncated, truncate_text};

@@ -1,1 +1,245 @@
-//! Placeholder of the module `sandbox`.
+//! The sandbox: everything between a validated call and the guest's own code. The only place that names
+//! `wasmtime_wasi`.
+//!
+//! In reading order: [`engine`] (settings and slots), [`cache`] and [`compiler`] (native code), [`host`] (what a
+//! guest can import), [`dirs`] and [`stdio`] (what of the outside it touches), [`state`], [`limiter`] and
+//! [`deadline`] (what bounds it), [`cell`] (one call), [`threads`] and [`reactor`] (where it runs), [`end`] (how it
+//! ended).
+
+mod cache;
+mod cell;
+mod compiler;
+mod deadline;
+pub mod dirs;
+mod end;
+mod engine;
+mod host;
+mod limiter;
+mod reactor;
+mod state;
+mod stdio;
+mod threads;
+mod typed;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre, Linker};
+use wasmtime::{Engine, Store};
+
+pub use cache::CompileCache;
+pub(crate) use cell::{Cell, CellReport, Function, Invocation, Returned};
+pub use compiler::{CHILD_ARGUMENT, Compiler, compile_as_child};
+pub(crate) use dirs::DirTemplate;
+pub use engine::Allocation;
+pub(crate) use engine::{EngineSettings, Meter};
+pub(crate) use state::CallContext;
+pub(crate) use typed::TypedCall;
+pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
+
+use crate::call::{CallError, ErrorKind};
+use crate::error::{Error, Result};
+use crate::policy::Digest;
+use engine::Engines;
+use reactor::{Entered, Reactor};
+use state::CellState;
+use threads::GuestThreads;
+
+/// What one host call may make the host copy from the guest. An eighth of wasmtime's default: streams pass data in
+/// pieces of 64 KiB, and nothing that a tool hands over at once is larger than its arguments may be.
+pub(crate) const HOST_CALL_BYTES: u64 = 16 << 20;
+
+/// What lifting a result may take on the host. Values take 40 bytes a list element; wasmtime's own default.
+const RESULT_LIFT_BYTES: usize = 128 << 20;
+
+/// How long after its deadline a cell on a guest thread may take to report before the thread counts as stuck.
+/// Bulk operations, which cannot be interrupted, take 0.5 ms a MiB.
+const STUCK_AFTER: Duration = Duration::from_millis(250);
+
+/// Everything that calls share.
+pub(crate) struct Sandbox {
+    engines: Engines,
+    linkers: Mutex<HashMap<Meter, Arc<Linker<CellState>>>>,
+    compiler: Compiler,
+    cache: Option<CompileCache>,
+    threads: GuestThreads,
+    reactor: Reactor,
+}
+
+impl Sandbox {
+    pub fn new(settings: EngineSettings, compiler: Compiler, cache: Option<CompileCache>) -> Result<Self> {
+        let reactor = Reactor::new()?;
+        Ok(Self {
+            engines: Engines::new(settings),
+            linkers: Mutex::default(),
+            compiler,
+            cache,
+            threads: GuestThreads::new(reactor.handle().clone()),
+            reactor,
+        })
+    }
+
+    pub fn settings(&self) -> &EngineSettings {
+        self.engines.settings()
+    }
+
+    /// Whether the pool did not fit the address space, so that instances are mapped on demand.
+    pub fn fell_back(&self) -> bool {
+        self.engines.fell_back()
+    }
+
+    /// The handle under which timers and blocking work run.
+    pub fn handle(&self) -> &tokio::runtime::Handle {
+        self.reactor.handle()
+    }
+
+    /// Polls `future` with the runtime's timers in reach.
+    pub fn entered<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        Entered::new(self.handle().clone(), future)
+    }
+
+    /// Guest threads that exist, those stuck in the operating system included.
+    pub fn guest_threads(&self) -> usize {
+        self.threads.count()
+    }
+
+    /// Native code of a component, from the cache or the compiler, linked to what it imports. Blocks.
+    pub fn prepare(&self, name: &str, bytes: &[u8], digest: &Digest, meter: Meter) -> Result<Prepared> {
+        let engine = self.engines.get(meter)?;
+        let wrong = |message: String| Error::component(name, message);
+        let cached = self.cache.as_ref().and_then(|cache| cache.load(engine, digest));
+        let component = match cached {
+            Some(component) => component,
+            None => self
+                .compiler
+                .compile(
+                    engine,
+                    meter,
+                    self.settings().stack,
+                    bytes,
+                    self.cache.as_ref().map(|cache| (cache, digest)),
+                )
+                .map_err(wrong)?,
+        };
+        let mut linker = Linker::clone(self.linker(meter)?.as_ref());
+        host::add_refused(&mut linker, engine, &component, name)
+            .and_then(|()| linker.instantiate_pre(&component))
+            .map(|pre| Prepared::new(pre, meter))
+            .map_err(|error| wrong(format!("it cannot be linked: {}", error.root_cause())))
+    }
+
+    fn linker(&self, meter: Meter) -> Result<Arc<Linker<CellState>>> {
+        let mut linkers = self.linkers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(linker) = linkers.get(&meter) {
+            return Ok(Arc::clone(linker));
+        }
+        let linker = host::linker(self.engines.get(meter)?)
+            .map(Arc::new)
+            .map_err(|error| Error::Sandbox { message: format!("{error:#}") })?;
+        linkers.insert(meter, Arc::clone(&linker));
+        Ok(linker)
+    }
+
+    /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories. `permit` is
+    /// held until the store is dropped, whatever happened to the caller.
+    pub async fn run(&self, cell: Cell, permit: impl Send + 'static) -> CellReport {
+        if cell.dirs.is_empty() {
+            let mut report = None;
+            Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
+            drop(permit);
+            return report.unwrap_or_else(lost);
+        }
+        let cancel = cell.cancel.clone();
+        let patience = cell.limits.timeout().saturating_add(STUCK_AFTER);
+        let (sender, receiver) = oneshot::channel();
+        let limits = Arc::clone(&cell.limits);
+        let started = self.threads.run(async move {
+            cell.run(|report| drop(sender.send(report))).await;
+            drop(permit);
+        });
+        if started.is_err() {
+            return CellReport::failed(CallError::new(
+                ErrorKind::Busy,
+                "the host has no thread for this call; try again",
+            ));
+        }
+        // A caller that goes away takes its cell with it.
+        let _cancelled_with_caller = cancel.drop_guard();
+        let waited = tokio_timeout(patience, receiver);
+        match Entered::new(self.handle().clone(), waited).await {
+            Some(Ok(report)) => report,
+            Some(Err(_)) => lost(),
+            None => CellReport::failed(end::stopped(deadline::Stop::Deadline, &limits)),
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.threads.close();
+    }
+}
+
+/// `tokio::time::timeout` made where the timers are in reach.
+async fn tokio_timeout<F: Future>(patience: Duration, future: F) -> Option<F::Output> {
+    tokio::time::timeout(patience, future).await.ok()
+}
+
+fn lost() -> CellReport {
+    CellReport::failed(CallError::new(ErrorKind::Internal, "the thread of the call was lost"))
+}
+
+/// A component that is compiled and linked: what every call of it starts from.
+pub(crate) struct Prepared {
+    pre: InstancePre<CellState>,
+    meter: Meter,
+    command: Option<ComponentExportIndex>,
+}
+
+impl Prepared {
+    fn new(pre: InstancePre<CellState>, meter: Meter) -> Self {
+        let command = command_export(pre.component());
+        Self { pre, meter, command }
+    }
+
+    pub fn engine(&self) -> &Engine {
+        self.pre.engine()
+    }
+
+    pub fn meter(&self) -> Meter {
+        self.meter
+    }
+
+    /// The export of `wasi:cli/run`, if there is one.
+    pub fn command(&self) -> Option<&ComponentExportIndex> {
+        self.command.as_ref()
+    }
+
+    /// The export of a function, of an interface or of the world itself.
+    pub fn function(&self, interface: Option<&str>, function: &str) -> Option<ComponentExportIndex> {
+        let component = self.pre.component();
+        match interface {
+            None => component.get_export_index(None, function),
+            Some(interface) => {
+                let instance = component.get_export_index(None, interface)?;
+                component.get_export_index(Some(&instance), function)
+            }
+        }
+    }
+
+    async fn instantiate(&self, store: &mut Store<CellState>) -> wasmtime::Result<Instance> {
+        self.pre.instantiate_async(store).await
+    }
+}
+
+/// `wasi:cli/run` of whatever 0.2 patch level the component exports.
+fn command_export(component: &Component) -> Option<ComponentExportIndex> {
+    let engine = component.engine();
+    let kind = component.component_type();
+    let interface =
+        kind.exports(engine).map(|(name, _)| name).find(|name| name.starts_with("wasi:cli/run@"))?;
+    let instance = component.get_export_index(None, interface)?;
+    component.get_export_index(Some(&instance), "run")
+}

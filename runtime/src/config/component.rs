@@ -1,0 +1,234 @@
+//! A component's settings, and how they come from what is written.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::document::Address;
+use super::names::{component_name_fits, tool_name_fits};
+use super::raw::{RawComponent, RawTool};
+use super::validate::{Validator, reason};
+use crate::limits::{Limits, Origin};
+use crate::policy::{Digest, DirGrant, Grant};
+pub use crate::schema::RepairMode;
+
+/// Where a component comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A component's file, absolute.
+    File(PathBuf),
+    /// A folder of components' files, absolute; a bad file in it is skipped with a warning.
+    Folder(PathBuf),
+    /// A tool that is shipped with the runtime, by name.
+    Builtin(String),
+}
+
+impl Source {
+    /// The file or folder on the host, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) | Self::Folder(path) => Some(path),
+            Self::Builtin(_) => None,
+        }
+    }
+}
+
+/// What an operator says of one tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSettings {
+    /// A title in place of the component's own.
+    pub title: Option<String>,
+    /// A description in place of the component's own.
+    pub description: Option<String>,
+    /// What calls of it may consume.
+    pub limits: Limits,
+    /// Where its table is.
+    pub origin: Origin,
+}
+
+/// What an operator says of one component.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ComponentConfig {
+    /// Its identity in settings' addresses and records: `[a-z][a-z0-9-_]*`, at most 64 bytes.
+    pub name: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// The content that it must have.
+    pub digest: Option<Digest>,
+    /// Whether its tools exist. A switched-off component's files are not looked at.
+    pub enabled: bool,
+    /// Put before each of its tools' names; may be empty.
+    pub prefix: String,
+    /// Other names for its tools, by tool name or `interface.function`.
+    pub rename: BTreeMap<String, String>,
+    /// The only tools to take from it; `None` is all.
+    pub tools: Option<Vec<String>>,
+    /// Rules of usage in place of the component's own.
+    pub instructions: Option<String>,
+    /// What it may reach.
+    pub grant: Grant,
+    /// Where each of `grant.dirs` was set, in the same order.
+    pub dir_origins: Vec<Origin>,
+    /// What calls of its tools may consume.
+    pub limits: Limits,
+    /// Settings of single tools, by tool name or `interface.function`.
+    pub tool_settings: BTreeMap<String, ToolSettings>,
+    /// How much lenient spelling in arguments is mended.
+    pub repair: RepairMode,
+    /// Where its table is.
+    pub origin: Origin,
+}
+
+impl ComponentConfig {
+    /// A component with nothing granted and every setting at its default.
+    pub fn new(name: impl Into<String>, source: Source) -> Self {
+        let name = name.into();
+        let origin = Origin::setting(format!("component.{name}"));
+        Self {
+            name,
+            source,
+            digest: None,
+            enabled: true,
+            prefix: String::new(),
+            rename: BTreeMap::new(),
+            tools: None,
+            instructions: None,
+            grant: Grant::none(),
+            dir_origins: Vec::new(),
+            limits: Limits::new(),
+            tool_settings: BTreeMap::new(),
+            repair: RepairMode::default(),
+            origin,
+        }
+    }
+
+    /// Its directory grants with where each was set.
+    pub fn dirs(&self) -> impl Iterator<Item = (&DirGrant, Origin)> {
+        self.grant.dirs.iter().enumerate().map(|(index, dir)| {
+            let unknown = || Origin::setting(format!("component.{}.grant.dirs[{index}]", self.name));
+            (dir, self.dir_origins.get(index).cloned().unwrap_or_else(unknown))
+        })
+    }
+}
+
+impl Validator<'_, '_> {
+    /// The component of that name, unless it is wrong beyond use.
+    pub(super) fn component(&mut self, name: String, raw: RawComponent) -> Option<ComponentConfig> {
+        let address = Address::of(&["component", &name]);
+        self.checked(&address, component_name_fits(&name))?;
+        let enabled = raw.enabled.unwrap_or(true);
+        let Some(path) = &raw.path else {
+            let message = "has no `path`; write `path = \"builtin:files\"`, or a component's file or folder";
+            self.problem(&address, message);
+            return None;
+        };
+        let source = self.source(&address.key("path"), path, enabled)?;
+        let digest = raw.digest.and_then(|text| self.checked(&address.key("digest"), text.parse::<Digest>()));
+        if digest.is_some() && matches!(source, Source::Folder(_)) {
+            let message =
+                "pins one file, and `path` is a folder; name the file there, or take the digest out";
+            self.problem(&address.key("digest"), message);
+        }
+        let prefix = raw.prefix.unwrap_or_default();
+        if !prefix.is_empty() {
+            self.checked(&address.key("prefix"), tool_name_fits(&prefix));
+        }
+        self.rename(&address.key("rename"), &raw.rename);
+        if let Some(tools) = &raw.tools {
+            self.subset(&address.key("tools"), tools);
+        }
+        let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw.grant, enabled);
+        grant.config = self.strings(&address.key("config"), raw.config);
+        Some(ComponentConfig {
+            digest,
+            enabled,
+            prefix,
+            rename: raw.rename,
+            tools: raw.tools,
+            instructions: raw.instructions,
+            grant,
+            dir_origins,
+            limits: self.limits(&address.key("limits"), raw.limits.0),
+            tool_settings: self.tool_settings(&address.key("tool"), raw.tool),
+            repair: raw.repair.unwrap_or_default(),
+            origin: self.document.origin(&address),
+            ..ComponentConfig::new(name, source)
+        })
+    }
+
+    /// Where a component comes from. A switched-off one may be missing: that is a reason to switch it off.
+    fn source(&mut self, address: &Address, written: &str, enabled: bool) -> Option<Source> {
+        if let Some(name) = written.strip_prefix("builtin:") {
+            let name_fits = component_name_fits(name);
+            let name_fits =
+                name_fits.map_err(|_| "after `builtin:` comes a shipped tool's name, as in `builtin:files`");
+            self.checked(address, name_fits)?;
+            return Some(Source::Builtin(name.to_owned()));
+        }
+        if let Some((scheme, _)) = written.split_once("://") {
+            let message =
+                format!("this version does not load from `{scheme}://`; give a file or `builtin:NAME`");
+            self.problem(address, message);
+            return None;
+        }
+        let path = self.host_path(written);
+        let path = self.checked(address, path)?;
+        match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => Some(Source::File(path)),
+            Ok(metadata) if metadata.is_dir() => Some(Source::Folder(path)),
+            _ if !enabled => Some(Source::File(path)),
+            Ok(_) => {
+                self.problem(address, format!("`{written}` is neither a file nor a folder"));
+                None
+            }
+            Err(error) => {
+                self.problem(address, format!("cannot find the component `{written}`: {}", reason(&error)));
+                None
+            }
+        }
+    }
+
+    fn rename(&mut self, table: &Address, rename: &BTreeMap<String, String>) {
+        let mut taken = BTreeMap::new();
+        for (from, to) in rename {
+            let address = table.key(from);
+            self.checked(&address, tool_name_fits(to));
+            if let Some(other) = taken.insert(to, from) {
+                self.problem(&address, format!("`{other}` is renamed to `{to}` too; choose another name"));
+            }
+        }
+    }
+
+    fn subset(&mut self, address: &Address, tools: &[String]) {
+        if tools.is_empty() {
+            let message = "names no tool; take it out for all of them, or set `enabled = false`";
+            self.problem(address, message);
+        }
+        for (index, tool) in tools.iter().enumerate() {
+            if tools.iter().take(index).any(|earlier| earlier == tool) {
+                self.problem(&address.item(index), format!("names `{tool}` twice"));
+            }
+        }
+    }
+
+    fn tool_settings(
+        &mut self,
+        table: &Address,
+        raw: BTreeMap<String, RawTool>,
+    ) -> BTreeMap<String, ToolSettings> {
+        raw.into_iter()
+            .map(|(name, raw)| {
+                let address = table.key(&name);
+                let settings = ToolSettings {
+                    title: raw.title,
+                    description: raw.description,
+                    limits: self.limits(&address.key("limits"), raw.limits.0),
+                    origin: self.document.origin(&address),
+                };
+                (name, settings)
+            })
+            .collect()
+    }
+}

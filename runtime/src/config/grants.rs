@@ -1,0 +1,149 @@
+//! What a component is granted, checked at load: a grant that cannot work is an error here, not at the first call.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::document::Address;
+use super::raw::{RawDir, RawGrant};
+use super::validate::{Validator, reason};
+use crate::limits::Origin;
+use crate::policy::{Access, DirGrant, Grant, deny_set};
+
+impl Validator<'_, '_> {
+    /// The grant, and where each of its directories was set. Folders of a switched-off component may be missing.
+    pub(super) fn grant(&mut self, table: &Address, raw: RawGrant, enabled: bool) -> (Grant, Vec<Origin>) {
+        let mut grant = Grant::none();
+        let mut origins = Vec::new();
+        for (index, raw) in raw.dirs.into_iter().enumerate() {
+            let address = table.key("dirs").item(index);
+            let Some(dir) = self.dir(&address, raw, enabled) else { continue };
+            if let Some(other) = grant.dirs.iter().find(|other| overlap(&other.guest, &dir.guest)) {
+                let message = format!(
+                    "`guest = \"{}\"` overlaps with `\"{}\"` of another entry; give each its own place",
+                    dir.guest, other.guest
+                );
+                self.problem(&address, message);
+            }
+            grant.dirs.push(dir);
+            origins.push(self.document.origin(&address));
+        }
+        grant.env = self.strings(&table.key("env"), raw.env);
+        (grant, origins)
+    }
+
+    fn dir(&mut self, address: &Address, raw: RawDir, enabled: bool) -> Option<DirGrant> {
+        let host = self.host_folder(&raw.host, enabled);
+        let host = self.checked(&address.key("host"), host);
+        let guest = self.checked(&address.key("guest"), guest_path(&raw.guest));
+        for (index, pattern) in raw.deny.iter().enumerate() {
+            self.checked(&address.key("deny").item(index), deny_fits(pattern));
+        }
+        let mut dir = DirGrant::new(host?, guest?, raw.access.unwrap_or(Access::Read));
+        dir.deny = raw.deny;
+        Some(dir)
+    }
+
+    /// Names with values, for the environment and for the configuration store.
+    pub(super) fn strings(
+        &mut self,
+        table: &Address,
+        raw: BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        for (name, value) in &raw {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                self.problem(&table.key(name), "a name must not be empty nor contain `=` or a zero byte");
+            }
+            if value.contains('\0') {
+                self.problem(&table.key(name), "a value must not contain a zero byte");
+            }
+        }
+        raw
+    }
+
+    /// The absolute path that `written` means: relative to the file's folder, or to the home with `~/`, which no
+    /// shell is there to expand.
+    pub(super) fn host_path(&self, written: &str) -> Result<PathBuf, String> {
+        if written.is_empty() || written.contains('\0') {
+            return Err(
+                "a path must not be empty nor contain a zero byte; `.` is this file's folder".to_owned()
+            );
+        }
+        let Some(tilde) = written.strip_prefix('~') else { return Ok(self.folder.join(written)) };
+        let below = match tilde.strip_prefix('/') {
+            Some(below) => below.trim_start_matches('/'),
+            None if tilde.is_empty() => "",
+            None => {
+                return Err(format!(
+                    "only `~/` is understood, not `~` before a name; for a file of that name write `./{written}`"
+                ));
+            }
+        };
+        let home = self.home.as_ref().ok_or("`~/` stands for the home folder, and none is known here")?;
+        Ok(home.join(below))
+    }
+
+    fn host_folder(&self, written: &str, enabled: bool) -> Result<PathBuf, String> {
+        let path = self.host_path(written)?;
+        if !enabled {
+            return Ok(path);
+        }
+        let folder = path.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                format!("the folder `{written}` does not exist; create it, or correct the path")
+            }
+            std::io::ErrorKind::NotADirectory => file_instead(written),
+            _ => format!("cannot use the folder `{written}`: {}", reason(&error)),
+        })?;
+        if folder.is_dir() { Ok(folder) } else { Err(file_instead(written)) }
+    }
+}
+
+fn file_instead(written: &str) -> String {
+    let parent =
+        Path::new(written.trim_end_matches('/')).parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).display();
+    format!("`{written}` is not a folder; grant its folder `{parent}`, with `deny` for what else is there")
+}
+
+/// The guest's path without a final slash, if it can be one.
+fn guest_path(written: &str) -> Result<String, String> {
+    let Some(below) = written.strip_prefix('/') else {
+        let absolute = written.trim_start_matches("./");
+        let example = if absolute.is_empty() || absolute.contains("..") { "work" } else { absolute };
+        return Err(format!("a guest's path is absolute; write for example `\"/{example}\"`"));
+    };
+    if below.is_empty() {
+        return Ok("/".to_owned());
+    }
+    let below = below.strip_suffix('/').unwrap_or(below);
+    for part in below.split('/') {
+        if part.is_empty() || part == "." || part == ".." {
+            return Err(format!("`{written}` must not contain empty parts, `.` or `..`"));
+        }
+        if part.chars().any(char::is_control) {
+            return Err("a guest's path must not contain control characters".to_owned());
+        }
+    }
+    Ok(format!("/{below}"))
+}
+
+/// Whether one of two clean guest paths is the other or lies in it.
+fn overlap(one: &str, other: &str) -> bool {
+    Path::new(one).starts_with(other) || Path::new(other).starts_with(one)
+}
+
+/// Whether `pattern` can match anything: a pattern that silently denies nothing is worse than none.
+fn deny_fits(pattern: &str) -> Result<(), String> {
+    let plain = pattern.trim_start_matches("./").trim_end_matches('/');
+    if pattern.starts_with('/') {
+        let relative = pattern.trim_start_matches('/');
+        return Err(format!("patterns are relative to the granted folder; write `{relative}`"));
+    }
+    if plain.is_empty() || plain == "." {
+        return Err(format!("`{pattern}` names the granted folder itself; write `**` for all that is in it"));
+    }
+    if plain.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
+        return Err(format!("`{pattern}` matches nothing: patterns have no empty parts, `.` or `..`"));
+    }
+    deny_set(std::slice::from_ref(&pattern.to_owned())).map(|_| ())
+}

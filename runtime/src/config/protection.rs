@@ -1,0 +1,116 @@
+//! The write grants of a configuration against what no tool may write.
+
+use super::component::{ComponentConfig, Source};
+use super::folders::Folders;
+use super::settings::Config;
+use crate::error::{Error, Result};
+use crate::policy::Protected;
+
+impl Config {
+    /// What no tool may write under this configuration: its file, its components' files, and our own folders.
+    pub fn protected(&self, folders: &Folders) -> Protected {
+        let mut protected = Protected::new();
+        for (what, folder) in folders.all() {
+            protected = protected.own_folder(what, folder);
+        }
+        if let Some(file) = &self.file {
+            protected = protected.file("the configuration", file);
+        }
+        for component in &self.components {
+            let what = format!("the component `{}`", component.name);
+            protected = match &component.source {
+                Source::File(path) => protected.file(what, path),
+                Source::Folder(path) => protected.components(what, path),
+                Source::Builtin(_) => protected,
+            };
+        }
+        protected
+    }
+
+    /// Refuses write grants that reach what decides what toolcell runs. To be asked at load and at every reload:
+    /// folders can be moved in between.
+    ///
+    /// # Errors
+    /// Names every such entry, and what its `deny` lacks.
+    pub fn check_write_grants(&self, folders: &Folders) -> Result<()> {
+        let protected = self.protected(folders);
+        let enabled = self.components.iter().filter(|component| component.enabled);
+        let refusals: Vec<String> = enabled.flat_map(|component| refusals(component, &protected)).collect();
+        match refusals.as_slice() {
+            [] => Ok(()),
+            [first, ..] => {
+                let setting =
+                    first.split_once(": ").map_or(first.as_str(), |(setting, _)| setting).to_owned();
+                let all = refusals.join("\n");
+                let message = all.strip_prefix(&format!("{setting}: ")).unwrap_or(&all).to_owned();
+                Err(Error::Grant { setting, message })
+            }
+        }
+    }
+}
+
+fn refusals(component: &ComponentConfig, protected: &Protected) -> Vec<String> {
+    let mut refusals = Vec::new();
+    for (dir, origin) in component.dirs() {
+        let at = origin.at.map(|at| format!(" ({at})")).unwrap_or_default();
+        for reason in protected.check(dir).err().unwrap_or_default() {
+            refusals.push(format!("{}{at}: {reason}", origin.setting));
+        }
+    }
+    refusals
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::fs;
+
+    use super::*;
+
+    fn check(text: &str) -> String {
+        let scratch = tempfile::tempdir().unwrap();
+        let project = scratch.path().join("project");
+        fs::create_dir_all(project.join("tools")).unwrap();
+        fs::create_dir_all(project.join("out")).unwrap();
+        fs::create_dir_all(scratch.path().join("home/data")).unwrap();
+        fs::write(project.join("my.wasm"), "").unwrap();
+        let config = Config::parse(text, &project.join("toolcell.toml"), "toolcell.toml", None).unwrap();
+        fs::write(project.join("toolcell.toml"), text).unwrap();
+        let folders = Folders::under(&scratch.path().join("home"));
+        let told =
+            config.check_write_grants(&folders).map_or_else(|error| error.to_string(), |()| "granted".into());
+        assert!(!told.contains(scratch.path().to_str().unwrap()), "shows a host path: {told}");
+        told
+    }
+
+    #[test]
+    fn refusals_name_the_entry_and_what_its_deny_lacks() {
+        let all = r#"
+[component.a]
+path = "my.wasm"
+grant.dirs = [{ host = ".", guest = "/w", access = "read-write" }]
+[component.b]
+path = "tools"
+grant.dirs = [{ host = "../home/data", guest = "/w", access = "read-write" }, { host = "out", guest = "/out", access = "read-write" }]
+"#;
+        insta::assert_snapshot!(check(all), @r#"
+        component.a.grant.dirs[0] (toolcell.toml:4): write access would reach the configuration; add "toolcell.toml" to its `deny`, or set `access = "read"`
+        component.a.grant.dirs[0] (toolcell.toml:4): write access would reach the component `a`; add "my.wasm" to its `deny`, or set `access = "read"`
+        component.a.grant.dirs[0] (toolcell.toml:4): write access would reach the component `b`; add "tools/*.wasm" to its `deny`, or set `access = "read"`
+        component.b.grant.dirs[0] (toolcell.toml:7): this folder lies in toolcell's own folder of trust and approvals; grant a narrower folder, or `access = "read"`
+        "#);
+        let covered = r#"
+[component.a]
+path = "my.wasm"
+grant.dirs = [{ host = ".", guest = "/w", access = "read-write", deny = ["toolcell.toml", "*.wasm", "tools/**"] }]
+[component.b]
+path = "tools"
+[component.off]
+path = "builtin:files"
+enabled = false
+grant.dirs = [{ host = ".", guest = "/w", access = "read-write" }]
+"#;
+        assert_eq!(check(covered), "granted");
+    }
+}

@@ -1,0 +1,285 @@
+//! The file as written. Nothing here is checked beyond its shape; `validate` turns it into a `Config`.
+//!
+//! The documentation of each field is its description in the JSON Schema that `toolcell config schema` prints, and
+//! that schema is also what `keys` checks a file's keys against: no list of keys is kept twice.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::amount::Amount;
+use super::component::RepairMode;
+use crate::limits::{Limit, Unit};
+use crate::policy::Access;
+
+/// The configuration of toolcell.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "toolcell.toml")]
+pub(super) struct RawConfig {
+    /// What holds for every call.
+    pub(super) policy: RawPolicy,
+    /// What every call may consume, and how many run at once.
+    pub(super) limits: RawRuntimeLimits,
+    /// What a model sees of one call.
+    pub(super) output: RawOutput,
+    /// The components, by the name that settings and the audit know them by.
+    pub(super) component: BTreeMap<String, RawComponent>,
+}
+
+/// What holds for every call.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawPolicy {
+    /// The time for the whole path of a call, waiting included. Default "10m".
+    pub(super) call_timeout: Option<Amount>,
+}
+
+/// What a model sees of one call.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawOutput {
+    /// Bytes of content and structured result. Default "40KiB".
+    pub(super) max_bytes: Option<Amount>,
+    /// Lines of content. Default 2000.
+    pub(super) max_lines: Option<Amount>,
+}
+
+/// One component, or a folder of them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `path`", default)]
+#[schemars(extend("required" = ["path"]))]
+pub(super) struct RawComponent {
+    /// A component's file, a folder of such files, or `builtin:NAME`. Relative to this file.
+    pub(super) path: Option<String>,
+    /// The component's `sha256:` digest; another content is refused.
+    pub(super) digest: Option<String>,
+    /// Whether its tools exist. Default true.
+    pub(super) enabled: Option<bool>,
+    /// Put before each of its tools' names.
+    pub(super) prefix: Option<String>,
+    /// Other names for its tools, by tool name or `interface.function`.
+    pub(super) rename: BTreeMap<String, String>,
+    /// The only tools to take from it, by tool name or `interface.function`. Default all.
+    pub(super) tools: Option<Vec<String>>,
+    /// Rules of usage for the system prompt, in place of the component's own.
+    pub(super) instructions: Option<String>,
+    /// Values that the component reads through `wasi:config/store`. Not for secrets.
+    pub(super) config: BTreeMap<String, String>,
+    /// How much lenient spelling in arguments is mended. Default "decode".
+    pub(super) repair: Option<RepairMode>,
+    /// What the component may reach. Default nothing.
+    pub(super) grant: RawGrant,
+    /// What calls of its tools may consume.
+    pub(super) limits: RawLimits,
+    /// Settings of single tools, by tool name or `interface.function`.
+    pub(super) tool: BTreeMap<String, RawTool>,
+}
+
+/// What a component may reach.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawGrant {
+    /// Host folders that the component sees.
+    pub(super) dirs: Vec<RawDir>,
+    /// Environment variables with their values; the host's own are never seen.
+    pub(super) env: BTreeMap<String, String>,
+}
+
+/// A host folder that a component sees.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `host` and `guest`")]
+pub(super) struct RawDir {
+    /// The folder on the host. Relative to this file; `~/` is the user's home.
+    pub(super) host: String,
+    /// Where the component sees it: an absolute path.
+    pub(super) guest: String,
+    /// How far the grant goes. Default "read".
+    #[serde(default)]
+    pub(super) access: Option<Access>,
+    /// Globs, relative to the folder, of what is withheld from it.
+    #[serde(default)]
+    pub(super) deny: Vec<String>,
+}
+
+/// Settings of one tool.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawTool {
+    /// A title in place of the component's own.
+    pub(super) title: Option<String>,
+    /// A description in place of the component's own.
+    pub(super) description: Option<String>,
+    /// What calls of this tool may consume.
+    pub(super) limits: RawLimits,
+}
+
+/// The limits of a component or a tool, by the names of [`Limit`].
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct RawLimits(pub(super) BTreeMap<String, Amount>);
+
+/// The limits of every call, and of the runtime as a whole.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct RawRuntimeLimits(pub(super) BTreeMap<String, Amount>);
+
+/// The settings of `[limits]` that hold for the runtime as a whole, with their meaning.
+pub(super) const ADMISSION: [(&str, &str); 3] = [
+    ("concurrent_cells", "Cells that run at once. Default 32."),
+    ("max_waiting", "Calls that may wait for a cell. Default 1024."),
+    ("queue_timeout", "How long a call may wait for a cell before it is `busy`. Default \"30s\"."),
+];
+
+fn limit_properties(generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let amount = generator.subschema_for::<Amount>();
+    let mut properties = Map::new();
+    for limit in Limit::ALL {
+        let counted = match limit.unit() {
+            Unit::Time => "A duration",
+            Unit::Bytes => "Bytes",
+            Unit::Count => "A count",
+        };
+        let description = format!("{counted}. Default \"{}\".", limit.format(limit.default_value()));
+        let mut property = amount.clone();
+        property.insert("description".to_owned(), description.into());
+        properties.insert(limit.name().to_owned(), property.into());
+    }
+    properties
+}
+
+fn closed_object(properties: Map<String, Value>) -> Schema {
+    let mut schema = Schema::default();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema
+}
+
+impl JsonSchema for RawLimits {
+    fn schema_name() -> Cow<'static, str> {
+        "Limits".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        closed_object(limit_properties(generator))
+    }
+}
+
+impl JsonSchema for RawRuntimeLimits {
+    fn schema_name() -> Cow<'static, str> {
+        "RuntimeLimits".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = limit_properties(generator);
+        let amount = generator.subschema_for::<Amount>();
+        for (name, description) in ADMISSION {
+            let mut property = amount.clone();
+            property.insert("description".to_owned(), description.into());
+            properties.insert(name.to_owned(), property.into());
+        }
+        closed_object(properties)
+    }
+}
+
+/// The JSON Schema (2020-12) of `toolcell.toml`, without references.
+pub fn schema() -> Value {
+    let generator = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let mut schema: Value = generator.into_generator().into_root_schema_for::<RawConfig>().into();
+    tidy(&mut schema);
+    schema
+}
+
+/// TOML has no null, and the defaults of Rust's types say nothing to a person: both are taken out.
+fn tidy(node: &mut Value) {
+    match node {
+        Value::Object(object) => {
+            object.remove("default");
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [single] = types.as_slice() {
+                    let single = single.clone();
+                    object.insert("type".to_owned(), single);
+                }
+            }
+            if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+                choices.retain(|choice| choice.get("type") != Some(&json!("null")));
+                if let [Value::Object(single)] = choices.as_slice() {
+                    let single = single.clone();
+                    object.remove("anyOf");
+                    for (key, value) in single {
+                        object.entry(key).or_insert(value);
+                    }
+                }
+            }
+            object.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    /// Every object either lists its keys or has keys that people choose; then `keys` can check all of them.
+    #[test]
+    fn the_schema_is_closed_everywhere() {
+        fn check(node: &Value, path: &str) {
+            match node {
+                Value::Object(object) => {
+                    assert!(!object.contains_key("$ref"), "{path} has a reference");
+                    if object.get("type") == Some(&json!("object")) {
+                        assert!(object.contains_key("additionalProperties"), "{path} is open");
+                    }
+                    for (key, value) in object {
+                        check(value, &format!("{path}/{key}"));
+                    }
+                }
+                Value::Array(items) => items.iter().for_each(|item| check(item, path)),
+                Value::Null => unreachable!("{path} is null, which TOML has not"),
+                _ => {}
+            }
+        }
+        check(&schema(), "");
+    }
+
+    #[test]
+    fn the_schema_accepts_the_examples_and_refuses_what_is_wrong() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        for text in [include_str!("../../../toolcell.toml"), include_str!("starting.toml"), ""] {
+            let value: Value = toml::from_str(text).unwrap();
+            assert!(validator.is_valid(&value), "{:?}", validator.iter_errors(&value).collect::<Vec<_>>());
+        }
+        for text in [
+            "a = 1",
+            "[component.a]",
+            "[limits]\nmemory = true",
+            "[component.a]\npath = \"x\"\nrepair = \"x\"",
+        ] {
+            let value: Value = toml::from_str(text).unwrap();
+            assert!(!validator.is_valid(&value), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_limit_is_in_the_schema() {
+        let schema = schema();
+        for limit in Limit::ALL {
+            for table in
+                ["/properties/limits", "/properties/component/additionalProperties/properties/limits"]
+            {
+                let pointer = format!("{table}/properties/{}/description", limit.name());
+                assert!(schema.pointer(&pointer).is_some(), "{pointer}");
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A validated configuration.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::component::ComponentConfig;
+use crate::limits::{Admission, Limits, Origin};
+use crate::policy::Digest;
+
+/// Everything that a `toolcell.toml` says, checked. The default is what holds without a file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Config {
+    /// The file, absolute; none for the default.
+    pub file: Option<PathBuf>,
+    /// The digest of the bytes that were read from the file: trust is in these, not in what is there later.
+    pub digest: Option<Digest>,
+    /// The components by name, switched-off ones included.
+    pub components: Vec<ComponentConfig>,
+    /// The limits of every call.
+    pub limits: Limits,
+    /// What runs and waits at once.
+    pub admission: Admission,
+    /// What a model sees of one call.
+    pub output: OutputBounds,
+    /// The time for the whole path of a call. Default 10 minutes.
+    pub call_timeout: Duration,
+    /// Where `call_timeout` was set.
+    pub call_timeout_origin: Origin,
+    /// Where settings were set that carry no origin of their own, by address: of `output`, of admission in `limits`,
+    /// and each `component.NAME.grant.env`.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            file: None,
+            digest: None,
+            components: Vec::new(),
+            limits: Limits::new(),
+            admission: Admission::default(),
+            output: OutputBounds::default(),
+            call_timeout: Duration::from_secs(600),
+            call_timeout_origin: Origin::default(),
+            origins: BTreeMap::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Where the setting at `address`, one of those in `origins`, was set; without a place where it was not.
+    pub fn origin(&self, address: &str) -> Origin {
+        self.origins.get(address).cloned().unwrap_or_else(|| Origin::setting(address))
+    }
+}
+
+/// What a model sees of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputBounds {
+    /// Bytes. Default 40 KiB.
+    pub max_bytes: u64,
+    /// Lines. Default 2,000.
+    pub max_lines: u64,
+}
+
+impl Default for OutputBounds {
+    fn default() -> Self {
+        Self { max_bytes: 40 << 10, max_lines: 2_000 }
+    }
+}

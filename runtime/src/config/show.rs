@@ -1,0 +1,151 @@
+//! What holds in effect, for people and programs. Values of the environment are never shown: they may be secret.
+
+use serde_json::{Map, Value, json};
+
+use super::component::{ComponentConfig, Source};
+use super::settings::Config;
+use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
+
+impl Config {
+    /// The effective configuration: every limit with its value and where that was set; of the environment only
+    /// the names.
+    pub fn show(&self) -> Value {
+        let components = self.components.iter().map(|component| {
+            let limits = Limits::resolve([&self.limits, &component.limits]);
+            (component.name.clone(), show_component(component, &limits, &self.limits))
+        });
+        let mut shown = json!({
+            "policy": { "call_timeout": place(
+                Limit::Timeout.format(u64::try_from(self.call_timeout.as_nanos()).unwrap_or(u64::MAX - 1)),
+                &self.call_timeout_origin,
+            ) },
+            "limits": show_limits(&Limits::resolve([&self.limits])),
+            "admission": {
+                "concurrent_cells": self.place("limits.concurrent_cells", self.admission.concurrent_cells),
+                "max_waiting": self.place("limits.max_waiting", self.admission.max_waiting),
+                "queue_timeout": self.place(
+                    "limits.queue_timeout",
+                    humantime::format_duration(self.admission.queue_timeout).to_string(),
+                ),
+            },
+            "output": {
+                "max_bytes": self.place("output.max_bytes", self.output.max_bytes),
+                "max_lines": self.place("output.max_lines", self.output.max_lines),
+            },
+            "component": Map::from_iter(components),
+        });
+        if let (Some(file), Some(object)) = (&self.file, shown.as_object_mut()) {
+            object.shift_insert(0, "file".to_owned(), file.display().to_string().into());
+        }
+        shown
+    }
+
+    /// A value of the whole runtime with where it was set.
+    fn place(&self, setting: &str, value: impl Into<Value>) -> Value {
+        place(value, self.origins.get(setting).unwrap_or(&Origin::default()))
+    }
+
+    /// [`Config::show`] as TOML text.
+    pub fn show_text(&self) -> String {
+        toml::to_string_pretty(&self.show())
+            .unwrap_or_else(|error| format!("# cannot be shown as TOML: {error}\n"))
+    }
+}
+
+/// A value with where it was set.
+fn place(value: impl Into<Value>, origin: &Origin) -> Value {
+    let at = origin.at.as_deref().or(Some(&*origin.setting).filter(|setting| !setting.is_empty()));
+    json!({ "value": value.into(), "from": at.unwrap_or("default") })
+}
+
+fn show_limits(limits: &EffectiveLimits) -> Value {
+    let shown = Limit::ALL
+        .map(|limit| (limit.name().to_owned(), place(limit.format(limits.get(limit)), limits.origin(limit))));
+    Value::Object(Map::from_iter(shown))
+}
+
+fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: &Limits) -> Value {
+    let mut shown = Map::new();
+    let path = match &component.source {
+        Source::Builtin(name) => format!("builtin:{name}"),
+        Source::File(path) | Source::Folder(path) => path.display().to_string(),
+    };
+    shown.insert("path".to_owned(), path.into());
+    if let Some(digest) = component.digest {
+        shown.insert("digest".to_owned(), digest.to_string().into());
+    }
+    shown.insert("enabled".to_owned(), component.enabled.into());
+    shown.insert("repair".to_owned(), json!(component.repair));
+    let optional = [
+        ("prefix", Some(json!(component.prefix)).filter(|_| !component.prefix.is_empty())),
+        ("rename", Some(json!(component.rename)).filter(|_| !component.rename.is_empty())),
+        ("tools", component.tools.as_ref().map(|tools| json!(tools))),
+        ("instructions", component.instructions.as_ref().map(|text| json!(text))),
+        ("config", Some(json!(component.grant.config)).filter(|_| !component.grant.config.is_empty())),
+    ];
+    for (name, value) in optional {
+        shown.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    let dirs: Vec<Value> = component
+        .dirs()
+        .map(|(dir, origin)| {
+            json!({
+                "host": dir.host.display().to_string(), "guest": dir.guest, "access": dir.access,
+                "deny": dir.deny, "from": origin.at.as_deref().unwrap_or(&origin.setting),
+            })
+        })
+        .collect();
+    let env: Vec<&String> = component.grant.env.keys().collect();
+    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env }));
+    shown.insert("limits".to_owned(), show_limits(limits));
+    let tools = component.tool_settings.iter().map(|(name, settings)| {
+        let limits = Limits::resolve([outer, &component.limits, &settings.limits]);
+        let mut tool = json!({ "limits": show_limits(&limits) });
+        if let Some(object) = tool.as_object_mut() {
+            object.extend(settings.title.iter().map(|title| ("title".to_owned(), json!(title))));
+            object.extend(settings.description.iter().map(|text| ("description".to_owned(), json!(text))));
+        }
+        (name.clone(), tool)
+    });
+    let tools = Map::from_iter(tools);
+    if !tools.is_empty() {
+        shown.insert("tool".to_owned(), Value::Object(tools));
+    }
+    Value::Object(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    #[test]
+    fn origins_are_shown_and_values_of_the_environment_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "[limits]\ntimeout = \"5s\"\n[component.a]\npath = \"builtin:files\"\n\
+                    [component.a.grant]\nenv = { TOKEN = \"abc123\" }\ndirs = [{ host = \".\", guest = \"/w\" }]\n\
+                    [component.a.tool.grep]\ntitle = \"Search\"\nlimits.memory = \"1MiB\"\n";
+        let config =
+            Config::parse(text, &folder.path().join("toolcell.toml"), "toolcell.toml", None).unwrap();
+        let shown = config.show();
+        let at = |pointer: &str| shown.pointer(pointer).cloned();
+        assert_eq!(
+            at("/component/a/limits/timeout"),
+            Some(json!({ "value": "5s", "from": "toolcell.toml:2" }))
+        );
+        assert_eq!(
+            at("/component/a/tool/grep/limits/memory"),
+            Some(json!({ "value": "1MiB", "from": "toolcell.toml:10" }))
+        );
+        assert_eq!(at("/limits/memory"), Some(json!({ "value": "256MiB", "from": "default" })));
+        assert_eq!(at("/output/max_lines"), Some(json!({ "value": 2000, "from": "default" })));
+        assert_eq!(at("/component/a/grant/env"), Some(json!(["TOKEN"])));
+        assert_eq!(at("/component/a/grant/dirs/0/from"), Some(json!("toolcell.toml:7")));
+        let text = config.show_text();
+        assert!(!text.contains("abc123") && !shown.to_string().contains("abc123"));
+        let back: Value = toml::from_str(&text).unwrap();
+        assert_eq!(back, shown);
+        assert!(toml::from_str::<Value>(&Config::default().show_text()).is_ok());
+    }
+}

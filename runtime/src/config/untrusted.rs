@@ -1,0 +1,311 @@
+//! A configuration that was only found and that nobody trusted: it may arrange tools and let them read its own
+//! folder, and nothing else, for its author may be whoever wrote the project that was just cloned.
+//!
+//! Component files in its folder are loaded, since code in a cell reaches only what is granted; those outside are
+//! not, since reading there is beyond its folder. Limits and output bounds may narrow, not widen. Values for
+//! `wasi:config/store`, titles, descriptions and instructions stay: they are text of the same author as the folder.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::component::ComponentConfig;
+use super::discovery::{How, Location};
+use super::settings::{Config, OutputBounds};
+use crate::error::Result;
+use crate::limits::{Admission, Limit, Limits, Origin};
+use crate::policy::{Access, TrustStore};
+
+/// One setting that does not hold since its file is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inert {
+    /// The setting's address.
+    pub setting: String,
+    /// File and line.
+    pub at: Option<String>,
+    /// What happens instead.
+    pub effect: String,
+}
+
+impl Inert {
+    fn new(origin: &Origin, effect: impl Into<String>) -> Self {
+        Self {
+            setting: origin.setting.to_string(),
+            at: origin.at.as_ref().map(ToString::to_string),
+            effect: effect.into(),
+        }
+    }
+}
+
+impl fmt::Display for Inert {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(at) = &self.at {
+            write!(formatter, "{at}: ")?;
+        }
+        let Self { setting, effect, .. } = self;
+        write!(formatter, "`{setting}`: {effect}, since this file was found and is not trusted; ")?;
+        formatter.write_str("look at it and run `toolcell trust`")
+    }
+}
+
+impl Location {
+    /// Whether the configuration may say more than reading its own folder: it was named, is the user's own, or is
+    /// trusted with the content that was loaded.
+    ///
+    /// # Errors
+    /// When the store is damaged: a warning, by which the configuration is not trusted.
+    pub fn is_trusted(&self, config: &Config, store: &TrustStore) -> Result<bool> {
+        match (self.how, config.digest) {
+            (How::Named | How::Variable | How::User, _) => Ok(true),
+            (How::Found, None) => Ok(false),
+            (How::Found, Some(digest)) => store.is_trusted(&self.path, digest),
+        }
+    }
+}
+
+impl Config {
+    /// Narrows an untrusted configuration to reading its own folder; says of every setting that no longer holds
+    /// what happens instead.
+    pub fn restrict_untrusted(&mut self) -> Vec<Inert> {
+        let mut inert = Vec::new();
+        let folder =
+            self.file.as_deref().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
+        self.components.retain(|component| keep(component, folder.as_deref(), &mut inert));
+        for component in &mut self.components {
+            restrict_dirs(component, folder.as_deref(), &mut inert);
+            restrict_env(component, &self.origins, &mut inert);
+            component.limits = narrowed(&component.limits, &mut inert);
+            for settings in component.tool_settings.values_mut() {
+                settings.limits = narrowed(&settings.limits, &mut inert);
+            }
+        }
+        self.limits = narrowed(&self.limits, &mut inert);
+        self.restrict_runtime(&mut inert);
+        inert
+    }
+
+    fn restrict_runtime(&mut self, inert: &mut Vec<Inert>) {
+        let default = Self::default();
+        if self.call_timeout > default.call_timeout {
+            self.call_timeout = default.call_timeout;
+            inert.push(Inert::new(&self.call_timeout_origin, "is above its default and does not hold"));
+        }
+        let origins = &self.origins;
+        let mut cap = |setting: &str, value: u64, most: u64| {
+            if value > most {
+                let unknown = || Origin::setting(setting);
+                let origin = origins.get(setting).cloned().unwrap_or_else(unknown);
+                inert.push(Inert::new(&origin, "is above its default and does not hold"));
+            }
+            value.min(most)
+        };
+        let (output, most) = (&mut self.output, OutputBounds::default());
+        output.max_bytes = cap("output.max_bytes", output.max_bytes, most.max_bytes);
+        output.max_lines = cap("output.max_lines", output.max_lines, most.max_lines);
+        let (admission, most) = (&mut self.admission, Admission::default());
+        let mut cap_count = |name: &str, value: u32, most: u32| {
+            u32::try_from(cap(name, value.into(), most.into())).unwrap_or(most)
+        };
+        admission.concurrent_cells =
+            cap_count("limits.concurrent_cells", admission.concurrent_cells, most.concurrent_cells);
+        admission.max_waiting = cap_count("limits.max_waiting", admission.max_waiting, most.max_waiting);
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let time = cap("limits.queue_timeout", nanos(admission.queue_timeout), nanos(most.queue_timeout));
+        admission.queue_timeout = Duration::from_nanos(time);
+    }
+}
+
+fn keep(component: &ComponentConfig, folder: Option<&Path>, inert: &mut Vec<Inert>) -> bool {
+    let Some(path) = component.source.path() else { return true };
+    let kept = !component.enabled || lies_in(path, folder);
+    if !kept {
+        inert.push(Inert::new(&component.origin, "is not loaded from outside the file's folder"));
+    }
+    kept
+}
+
+fn lies_in(path: &Path, folder: Option<&Path>) -> bool {
+    let Some(folder) = folder else { return false };
+    path.canonicalize().is_ok_and(|path| path.starts_with(folder))
+}
+
+fn restrict_dirs(component: &mut ComponentConfig, folder: Option<&Path>, inert: &mut Vec<Inert>) {
+    let dirs: Vec<_> = component.dirs().map(|(dir, origin)| (dir.clone(), origin)).collect();
+    component.grant.dirs.clear();
+    component.dir_origins.clear();
+    for (mut dir, origin) in dirs {
+        if !lies_in(&dir.host, folder) {
+            inert.push(Inert::new(&origin, "is not granted outside the file's folder"));
+            continue;
+        }
+        if dir.access != Access::Read {
+            inert.push(Inert::new(&origin, "is granted for reading only"));
+            dir.access = Access::Read;
+        }
+        component.grant.dirs.push(dir);
+        component.dir_origins.push(origin);
+    }
+}
+
+fn restrict_env(component: &mut ComponentConfig, origins: &BTreeMap<String, Origin>, inert: &mut Vec<Inert>) {
+    if component.grant.env.is_empty() {
+        return;
+    }
+    component.grant.env.clear();
+    let setting = format!("component.{}.grant.env", component.name);
+    let origin = origins.get(&setting).cloned().unwrap_or_else(|| Origin::setting(setting));
+    inert.push(Inert::new(&origin, "is not granted"));
+}
+
+/// The limits without those that are above their defaults.
+fn narrowed(limits: &Limits, inert: &mut Vec<Inert>) -> Limits {
+    let mut kept = Limits::new();
+    for (limit, value, origin) in limits.iter() {
+        if value <= Limit::default_value(limit) {
+            kept = kept.with_origin(limit, value, origin.clone());
+        } else {
+            inert.push(Inert::new(origin, "is above its default and does not hold"));
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::config::{Environment, Folders, ensure_private};
+
+    const GREEDY: &str = r#"
+[policy]
+call_timeout = "2h"
+[limits]
+memory = "8GiB"
+timeout = "1s"
+concurrent_cells = 500
+queue_timeout = "1h"
+[output]
+max_bytes = "9MiB"
+[component.a]
+path = "in.wasm"
+config = { city = "Oslo" }
+[component.a.grant]
+dirs = [
+  { host = ".", guest = "/here" },
+  { host = "sub", guest = "/sub", access = "read-write", deny = ["x"] },
+  { host = "..", guest = "/up" },
+  { host = "link", guest = "/link" },
+  { host = "/", guest = "/root" },
+]
+env = { TOKEN = "hidden" }
+[component.a.limits]
+memory = "1MiB"
+[component.a.tool.t.limits]
+fuel = "off"
+[component.b]
+path = "../out.wasm"
+[component.c]
+path = "builtin:files"
+"#;
+
+    struct Scratch {
+        folder: tempfile::TempDir,
+        environment: Environment,
+        store: TrustStore,
+    }
+
+    impl Scratch {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let project = folder.path().join("project");
+            fs::create_dir_all(project.join("sub")).unwrap();
+            std::os::unix::fs::symlink("..", project.join("link")).unwrap();
+            for file in ["project/in.wasm", "out.wasm"] {
+                fs::write(folder.path().join(file), "").unwrap();
+            }
+            fs::write(project.join("toolcell.toml"), GREEDY).unwrap();
+            let folders = Folders::under(&folder.path().join("home"));
+            ensure_private(&folders.data).unwrap();
+            let store = TrustStore::at(folders.trust());
+            Self { environment: Environment::new(project, folders), folder, store }
+        }
+
+        fn load(&self, named: Option<&Path>) -> (Location, Config) {
+            let location = self.environment.locate(named).unwrap().unwrap();
+            let config = Config::load(&location, &self.environment).unwrap();
+            (location, config)
+        }
+    }
+
+    #[test]
+    fn a_found_configuration_reads_its_own_folder_and_nothing_else() {
+        let scratch = Scratch::new();
+        let (location, mut config) = scratch.load(None);
+        assert!(!location.is_trusted(&config, &scratch.store).unwrap());
+        let inert = config.restrict_untrusted();
+        let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        toolcell.toml:27: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:17: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:18: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:19: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:20: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:22: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:10: `output.max_bytes`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:7: `limits.concurrent_cells`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:8: `limits.queue_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        "#);
+
+        let names: Vec<&str> = config.components.iter().map(|component| component.name.as_str()).collect();
+        assert_eq!(names, ["a", "c"]);
+        let a = config.components.first().unwrap();
+        let project = scratch.folder.path().join("project").canonicalize().unwrap();
+        let dirs: Vec<(PathBuf, Access, usize)> =
+            a.grant.dirs.iter().map(|dir| (dir.host.clone(), dir.access, dir.deny.len())).collect();
+        assert_eq!(dirs, [(project.clone(), Access::Read, 0), (project.join("sub"), Access::Read, 1)]);
+        let (_, origin) = a.dirs().nth(1).unwrap();
+        assert_eq!(&*origin.setting, "component.a.grant.dirs[1]");
+        assert!(a.grant.env.is_empty());
+        assert_eq!(a.grant.config.len(), 1);
+        let limits = Limits::resolve([&config.limits, &a.limits]);
+        assert_eq!((limits.timeout(), limits.get(Limit::Memory)), (Duration::from_secs(1), 1 << 20));
+        assert_eq!(config.admission, Admission::default());
+        assert_eq!(config.output, OutputBounds::default());
+        assert_eq!(config.restrict_untrusted(), [], "what is narrowed stays so");
+    }
+
+    #[test]
+    fn trust_is_in_one_content_of_one_file() {
+        let scratch = Scratch::new();
+        let (location, config) = scratch.load(None);
+        scratch.store.add(&location.path, config.digest.unwrap()).unwrap();
+        assert!(location.is_trusted(&config, &scratch.store).unwrap());
+
+        let changed = format!("{GREEDY}\n# changed");
+        fs::write(&location.path, &changed).unwrap();
+        let (location, config) = scratch.load(None);
+        assert!(!location.is_trusted(&config, &scratch.store).unwrap());
+        fs::write(&location.path, GREEDY).unwrap();
+        assert!(!location.is_trusted(&config, &scratch.store).unwrap(), "what was loaded counts");
+    }
+
+    #[test]
+    fn a_named_configuration_is_trusted_and_a_damaged_store_trusts_none_that_was_found() {
+        let scratch = Scratch::new();
+        let named = scratch.environment.working_directory.join("toolcell.toml");
+        fs::write(scratch.environment.folders.trust(), "{").unwrap();
+        let (location, config) = scratch.load(Some(&named));
+        assert!(location.is_trusted(&config, &scratch.store).unwrap());
+        let (location, config) = scratch.load(None);
+        assert!(location.is_trusted(&config, &scratch.store).is_err());
+    }
+}

@@ -1,0 +1,202 @@
+//! From settings and components to a runtime: everything that can be wrong is wrong here, not at the first call.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::admission::Door;
+use super::{Runtime, Shared};
+use crate::config::{Config, Environment, Folders};
+use crate::error::Result;
+use crate::limits::{Admission, Limit, Limits, Origin};
+use crate::output::{Bounds, OutputStore};
+use crate::registry::Registry;
+use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Sandbox};
+use crate::tool::{ToolComponent, load};
+
+/// Collects what a runtime is made of.
+#[derive(Debug, Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct RuntimeBuilder {
+    config: Config,
+    components: Vec<ToolComponent>,
+    over: Limits,
+    allocation: Allocation,
+    compiler: Compiler,
+    cache: Option<PathBuf>,
+    outputs: Option<OutputStore>,
+    folders: Option<Folders>,
+}
+
+impl RuntimeBuilder {
+    /// Adds a component.
+    pub fn component(mut self, component: ToolComponent) -> Self {
+        self.components.push(component);
+        self
+    }
+
+    /// Takes everything from a validated configuration; what was set before on this builder is replaced, components
+    /// that were added stay.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Takes everything from a configuration file.
+    ///
+    /// # Errors
+    /// When the file is wrong.
+    pub fn config_file(self, path: impl AsRef<Path>) -> Result<Self> {
+        let environment = Environment::of_process()?;
+        match environment.locate(Some(path.as_ref()))? {
+            Some(location) => Ok(self.config(Config::load(&location, &environment)?)),
+            None => Ok(self),
+        }
+    }
+
+    /// The limits of every call, where neither its component nor its tool sets others.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.config.limits = limits;
+        self
+    }
+
+    /// Limits above all others, as an operator's flags for one run are.
+    pub fn override_limits(mut self, limits: Limits) -> Self {
+        self.over = limits;
+        self
+    }
+
+    /// How many cells run and wait at once.
+    pub fn admission(mut self, admission: Admission) -> Self {
+        self.config.admission = admission;
+        self
+    }
+
+    /// What a model sees of one call, in bytes and lines. Default 40 KiB and 2,000.
+    pub fn output(mut self, max_bytes: u64, max_lines: u64) -> Self {
+        self.config.output.max_bytes = max_bytes;
+        self.config.output.max_lines = max_lines;
+        self
+    }
+
+    /// The time for the whole path of a call, waiting included. Default 10 minutes.
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.config.call_timeout = timeout;
+        self.config.call_timeout_origin = Origin::setting("policy.call_timeout");
+        self
+    }
+
+    /// Where instances live. The default is a pool.
+    pub fn allocation(mut self, allocation: Allocation) -> Self {
+        self.allocation = allocation;
+        self
+    }
+
+    /// Who compiles components that are not in the cache. The default is this process.
+    pub fn compiler(mut self, compiler: Compiler) -> Self {
+        self.compiler = compiler;
+        self
+    }
+
+    /// The folder of compiled components. The default is none: components are compiled by every process.
+    pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache = Some(folder.into());
+        self
+    }
+
+    /// The store of full outputs. The default is in memory.
+    pub fn outputs(mut self, outputs: OutputStore) -> Self {
+        self.outputs = Some(outputs);
+        self
+    }
+
+    /// The folders that are this user's own, which no write grant may reach. The default is the usual ones.
+    pub fn folders(mut self, folders: Folders) -> Self {
+        self.folders = Some(folders);
+        self
+    }
+
+    /// Loads every component and makes the runtime. Nothing is compiled yet, and no guest code runs.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the setting that is to be changed.
+    pub async fn build(self) -> Result<Runtime> {
+        self.build_blocking()
+    }
+
+    /// [`Self::build`] where there is nothing to await with.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_blocking(mut self) -> Result<Runtime> {
+        let mut warnings = Vec::new();
+        let cache = self
+            .cache
+            .take()
+            .and_then(|folder| CompileCache::open(folder).inspect_err(|why| warnings.push(why.clone())).ok());
+        let settings = self.engine_settings();
+        let sandbox = Arc::new(Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?);
+        let mut components: Vec<ToolComponent> =
+            self.config.components.iter().cloned().map(ToolComponent::from).collect();
+        components.append(&mut self.components);
+        let mut all = self.config.clone();
+        all.components = components.iter().map(|component| component.config.clone()).collect();
+        let folders = match self.folders.take() {
+            Some(folders) => folders,
+            None => Environment::of_process()?.folders,
+        };
+        all.check_write_grants(&folders)?;
+        let mut registry = Registry::default();
+        let mut loaded = Vec::new();
+        for component in components.into_iter().filter(|component| component.config.enabled) {
+            let scopes = [&self.config.limits, &component.config.limits.clone()];
+            for (component, tools) in load(component, scopes, &self.over, &settings, &mut warnings)? {
+                tools.into_iter().try_for_each(|tool| registry.add(tool))?;
+                loaded.push(component);
+            }
+        }
+        let output = self.config.output;
+        let to_usize = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        let bounds =
+            Bounds::default().max_bytes(to_usize(output.max_bytes)).max_lines(to_usize(output.max_lines));
+        Ok(Runtime {
+            shared: Arc::new(Shared {
+                registry,
+                components: loaded,
+                warnings,
+                door: Door::new(self.config.admission),
+                bounds,
+                output,
+                outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
+                call_timeout: self.config.call_timeout,
+                call_timeout_origin: self.config.call_timeout_origin,
+                sandbox,
+            }),
+        })
+    }
+
+    /// What is fixed when an engine is made: the largest value that any scope sets, except for the stack, which is
+    /// one for all.
+    fn engine_settings(&self) -> EngineSettings {
+        let mut largest = Limits::resolve([&self.config.limits, &self.over]);
+        for component in self.config.components.iter().chain(self.components.iter().map(|c| &c.config)) {
+            for scope in
+                std::iter::once(&component.limits).chain(component.tool_settings.values().map(|t| &t.limits))
+            {
+                for limit in [Limit::TableElements, Limit::Instances] {
+                    let wanted = Limits::resolve([scope]).get(limit);
+                    if wanted > largest.get(limit) {
+                        largest.apply(&Limits::new().with(limit, wanted));
+                    }
+                }
+            }
+        }
+        EngineSettings {
+            allocation: self.allocation,
+            cells: self.config.admission.concurrent_cells,
+            stack: Limits::resolve([&self.config.limits, &self.over]).get(Limit::Stack),
+            table_elements: largest.get(Limit::TableElements),
+            instances: largest.get(Limit::Instances),
+        }
+    }
+}

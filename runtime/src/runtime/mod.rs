@@ -1,0 +1,167 @@
+//! The runtime: every call, from whatever entry, goes through [`Runtime::call`].
+
+mod admission;
+mod answer;
+mod builder;
+mod path;
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+pub use builder::RuntimeBuilder;
+
+use crate::call::{Outcome, ToolCall};
+use crate::config::OutputBounds;
+use crate::error::Result;
+use crate::limits::Origin;
+use crate::output::{Bounds, OutputStore};
+use crate::registry::Registry;
+use crate::sandbox::Sandbox;
+use crate::tool::{LoadedComponent, Tool};
+use admission::Door;
+
+/// Runs tools. Cheap to clone; usable from any thread, under any executor or none; never needs one to be dropped.
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+/// What all clones share.
+struct Shared {
+    registry: Registry,
+    components: Vec<Arc<LoadedComponent>>,
+    warnings: Vec<String>,
+    door: Door,
+    bounds: Bounds,
+    output: OutputBounds,
+    outputs: OutputStore,
+    call_timeout: Duration,
+    call_timeout_origin: Origin,
+    // Last: what runs in it may still look at the rest.
+    sandbox: Arc<Sandbox>,
+}
+
+impl Runtime {
+    /// A runtime without tools, to be given some.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::default()
+    }
+
+    /// The runtime that a configuration file describes. The file is named, so it is trusted as it is.
+    ///
+    /// # Errors
+    /// When the file or anything that it names is wrong.
+    pub async fn from_config(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::builder().config_file(path)?.build().await
+    }
+
+    /// Calls a tool. Nothing runs until the call is awaited; dropping it ends its cell.
+    pub fn call(&self, call: ToolCall) -> Call {
+        Call {
+            runtime: self.clone(),
+            call,
+            timeout: None,
+            cancel: CancellationToken::new(),
+            session: String::new(),
+        }
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<Arc<Tool>> {
+        self.shared.registry.get(name).cloned()
+    }
+
+    /// All tools, in the order of their names.
+    pub fn list(&self) -> Vec<Arc<Tool>> {
+        self.shared.registry.iter().cloned().collect()
+    }
+
+    /// Rules of usage for the system prompt, by component.
+    pub fn instructions(&self) -> Vec<(String, String)> {
+        let with = |component: &Arc<LoadedComponent>| {
+            component.instructions.clone().map(|instructions| (component.name.clone(), instructions))
+        };
+        self.shared.components.iter().filter_map(with).collect()
+    }
+
+    /// What was skipped or is unusual, in words, from the time of loading.
+    pub fn warnings(&self) -> &[String] {
+        &self.shared.warnings
+    }
+
+    /// Full outputs that were cut, by handle.
+    pub fn outputs(&self) -> &OutputStore {
+        &self.shared.outputs
+    }
+
+    /// Compiles what is not compiled yet, so that no call waits for it.
+    ///
+    /// # Errors
+    /// The first component that does not compile.
+    pub async fn warm(&self) -> Result<()> {
+        for tool in self.list() {
+            tool.component.prepared(&self.shared.sandbox, tool.meter()).await?;
+        }
+        Ok(())
+    }
+
+    /// Threads that exist for guests with directories, those stuck in the operating system included.
+    pub fn guest_threads(&self) -> usize {
+        self.shared.sandbox.guest_threads()
+    }
+
+    /// Whether the pool of instances did not fit the address space, so that calls map their memory one by one.
+    pub fn maps_on_demand(&self) -> bool {
+        self.shared.sandbox.fell_back()
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Runtime").field("tools", &self.shared.registry).finish_non_exhaustive()
+    }
+}
+
+/// One call on its way; await it.
+#[derive(Debug)]
+#[must_use = "a call runs when it is awaited"]
+pub struct Call {
+    runtime: Runtime,
+    call: ToolCall,
+    timeout: Option<Duration>,
+    cancel: CancellationToken,
+    session: String,
+}
+
+impl Call {
+    /// Lowers the time that the cell may take; a longer one than the tool's limit changes nothing.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Ends the call when `token` is cancelled, with the kind `cancelled`.
+    pub fn cancel(mut self, token: CancellationToken) -> Self {
+        self.cancel = token;
+        self
+    }
+
+    /// Binds the full output to a session: only that session reads it back. The default is one for all.
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = session.into();
+        self
+    }
+}
+
+impl IntoFuture for Call {
+    type Output = Outcome;
+    type IntoFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(path::run(self))
+    }
+}

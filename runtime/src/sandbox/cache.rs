@@ -1,0 +1,228 @@
+//! The store of compiled components: native code that this user's processes made, keyed by what it was made from.
+//!
+//! Native code is trusted code. So the folder must belong to this user alone, a file that somebody hands over is
+//! never loaded from, and an entry that is damaged in any way is a miss.
+
+use std::hash::{Hash, Hasher};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::policy::Digest;
+
+/// A folder of compiled components.
+#[derive(Debug)]
+pub struct CompileCache {
+    path: PathBuf,
+    dir: Dir,
+}
+
+/// The ending of the file that holds the checksum of the native code beside it.
+const CHECKSUM_SUFFIX: &str = "sum";
+
+/// Entries of one component: the engine's settings and version are in the name, so an entry made by another
+/// version or with other settings is simply another name.
+struct EntryName {
+    code: String,
+    sum: String,
+}
+
+impl CompileCache {
+    /// Opens the folder, making it if needed.
+    ///
+    /// # Errors
+    /// When it cannot be made or read, belongs to another user, or others may write to it; the message says what
+    /// to do.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, String> {
+        let path = path.into();
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode_owner_only()
+            .create(&path)
+            .map_err(|error| format!("cannot create the compile cache {}: {error}", path.display()))?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority())
+            .map_err(|error| format!("cannot open the compile cache {}: {error}", path.display()))?;
+        let metadata = dir
+            .dir_metadata()
+            .map_err(|error| format!("cannot read the compile cache {}: {error}", path.display()))?;
+        if !is_owner_only(metadata.uid(), metadata.mode()) {
+            return Err(format!(
+                "the compile cache {} can be written by others, so native code from it is not trusted; \
+                 run `chmod 700` on it or name another folder",
+                path.display()
+            ));
+        }
+        Ok(Self { path, dir })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The compiled form of the component `digest` for `engine`, if it is here and sound.
+    pub(crate) fn load(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
+        let name = EntryName::new(engine, digest);
+        let mut expected = String::new();
+        self.open_own(&name.sum)?.take(64).read_to_string(&mut expected).ok()?;
+        let mut code = Vec::new();
+        self.open_own(&name.code)?.read_to_end(&mut code).ok()?;
+        if checksum(&code) != expected {
+            return None;
+        }
+        let path = self.path.join(&name.code);
+        drop(code);
+        // SAFETY: native code is only taken from a folder and a file that this user alone can write (checked on
+        // opening, by descriptor), under a name that this library alone gives, and after its checksum held. The
+        // engine itself refuses what another version or other settings made.
+        unsafe { Component::deserialize_file(engine, path) }.ok()
+    }
+
+    /// Keeps the compiled form. A cache that cannot be written is no error: the next process compiles again.
+    pub(crate) fn store(&self, engine: &Engine, digest: &Digest, code: &[u8]) {
+        let name = EntryName::new(engine, digest);
+        // The sum goes last: a reader between the two finds no entry or one whose sum does not match.
+        let _ =
+            self.replace(&name.code, code).and_then(|()| self.replace(&name.sum, checksum(code).as_bytes()));
+    }
+
+    /// Bytes and entries in the cache.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn size(&self) -> std::io::Result<(u64, usize)> {
+        let (mut bytes, mut entries) = (0, 0);
+        for entry in self.dir.entries()? {
+            let entry = entry?;
+            bytes += entry.metadata()?.len();
+            entries += usize::from(entry.file_name().to_string_lossy().ends_with(".cwasm"));
+        }
+        Ok((bytes, entries))
+    }
+
+    /// Removes every entry and returns how many there were.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or an entry cannot be removed.
+    pub fn clear(&self) -> std::io::Result<usize> {
+        let mut removed = 0;
+        for entry in self.dir.entries()? {
+            let entry = entry?;
+            let name = entry.file_name();
+            removed += usize::from(name.to_string_lossy().ends_with(".cwasm"));
+            entry.remove_file()?;
+        }
+        Ok(removed)
+    }
+
+    fn open_own(&self, name: &str) -> Option<cap_std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc_nofollow());
+        let file = self.dir.open_with(name, &options).ok()?;
+        let metadata = file.metadata().ok()?;
+        (metadata.is_file() && is_owner_only(metadata.uid(), metadata.mode())).then_some(file)
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let temporary = format!(".{name}.{}", unique());
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let written = self.dir.open_with(&temporary, &options).and_then(|mut file| file.write_all(bytes));
+        written.and_then(|()| self.dir.rename(&temporary, &self.dir, name)).inspect_err(|_| {
+            let _ = self.dir.remove_file(&temporary);
+        })
+    }
+}
+
+impl EntryName {
+    fn new(engine: &Engine, digest: &Digest) -> Self {
+        let mut settings = std::hash::DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut settings);
+        let key = format!("{}-{:016x}", digest.to_string().replace(':', "-"), settings.finish());
+        Self { code: format!("{key}.cwasm"), sum: format!("{key}.{CHECKSUM_SUFFIX}") }
+    }
+}
+
+/// Against damage, not against malice: who can write here can write anything of this user's.
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
+}
+
+fn is_owner_only(owner: u32, mode: u32) -> bool {
+    owner == rustix::process::geteuid().as_raw() && mode & 0o022 == 0
+}
+
+fn libc_nofollow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0)
+}
+
+/// Distinguishes temporary files of threads and processes.
+fn unique() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Gives a folder to its owner alone.
+trait OwnerOnly {
+    fn mode_owner_only(&mut self) -> &mut Self;
+}
+
+impl OwnerOnly for std::fs::DirBuilder {
+    fn mode_owner_only(&mut self) -> &mut Self {
+        std::os::unix::fs::DirBuilderExt::mode(self, 0o700)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot set up fails")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::sandbox::engine::{Meter, compiling_engine};
+
+    fn compiled() -> (Engine, Digest, Vec<u8>) {
+        let engine = compiling_engine(Meter::Fuel, 512 << 10).unwrap();
+        let bytes = wat::parse_str("(component)").unwrap();
+        let code = engine.precompile_component(&bytes).unwrap();
+        (engine, Digest::of(&bytes), code)
+    }
+
+    #[test]
+    fn a_sound_entry_is_found_and_a_damaged_one_is_a_miss() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache::open(folder.path().join("c")).unwrap();
+        let (engine, digest, code) = compiled();
+        assert!(cache.load(&engine, &digest).is_none());
+        cache.store(&engine, &digest, &code);
+        assert!(cache.load(&engine, &digest).is_some());
+        let name = cache.path().join(EntryName::new(&engine, &digest).code);
+        for damage in [Vec::new(), code[..code.len() / 2].to_vec(), vec![0; code.len()]] {
+            std::fs::write(&name, damage).unwrap();
+            assert!(cache.load(&engine, &digest).is_none());
+            cache.store(&engine, &digest, &code);
+            assert!(cache.load(&engine, &digest).is_some());
+        }
+        let other = compiling_engine(Meter::Epoch, 512 << 10).unwrap();
+        assert!(cache.load(&other, &digest).is_none());
+    }
+
+    #[test]
+    fn what_others_can_write_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        let cache = CompileCache::open(&path).unwrap();
+        let (engine, digest, code) = compiled();
+        cache.store(&engine, &digest, &code);
+        let entry = path.join(EntryName::new(&engine, &digest).code);
+        std::fs::set_permissions(&entry, std::fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(cache.load(&engine, &digest).is_none());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(CompileCache::open(&path).is_err());
+    }
+}

@@ -1,0 +1,445 @@
+//! One cell: a fresh store and instance for one call, from admission to the drop of the store.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::{ComponentExportIndex, Instance, Val};
+use wasmtime::{CallHook, Store, StoreContextMut, Trap, UpdateDeadline};
+use wasmtime_wasi::WasiCtx;
+use wasmtime_wasi::p2::pipe::MemoryInputPipe;
+use wasmtime_wasi_config::WasiConfigVariables;
+
+use super::deadline::{Stop, Watch, watched};
+use super::dirs::{DirTemplate, DirsState};
+use super::end;
+use super::engine::{FUEL_YIELD_INTERVAL, Meter};
+use super::limiter::Limiter;
+use super::state::{Budget, CallContext, CellState, Crossings};
+use super::stdio::Sink;
+use super::typed::TypedCall;
+use super::{HOST_CALL_BYTES, Prepared, RESULT_LIFT_BYTES};
+use crate::call::{CallError, Content, Denial, ErrorKind, Log, Violation};
+use crate::limits::{EffectiveLimits, Limit};
+use crate::schema::{self, LiftError, Lifted, ResultKind, Signature};
+
+/// Fuel for one crossing to the host: about what it costs in guest instructions, so that a loop of cheap host calls
+/// has a budget as well.
+const CROSSING_FUEL: u64 = 500;
+
+/// How long one poll may last, in nanoseconds, before a guest that mostly calls the host is made to yield: its own
+/// instructions alone would let it hold the executor's thread for seconds.
+const LONG_POLL: u64 = 10_000_000;
+
+/// Guest instructions until a yield that is due.
+const SOON: u64 = 1_000;
+
+/// What runs in a cell.
+pub(crate) struct Cell {
+    pub prepared: Arc<Prepared>,
+    pub invocation: Invocation,
+    pub limits: Arc<EffectiveLimits>,
+    pub dirs: Arc<DirTemplate>,
+    pub env: Arc<BTreeMap<String, String>>,
+    pub config: Arc<WasiConfigVariables>,
+    pub context: Arc<CallContext>,
+    pub cancel: CancellationToken,
+}
+
+/// What to call.
+pub(crate) enum Invocation {
+    /// A typed function with its canonical arguments.
+    Typed { function: Function, arguments: Value },
+    /// `wasi:cli/run`, with text on standard input.
+    Command { stdin: Bytes, name: String },
+}
+
+/// A typed function of a compiled component.
+pub(crate) struct Function {
+    pub export: ComponentExportIndex,
+    pub signature: Arc<Signature>,
+    /// Its static types, where they are worth it.
+    pub typed: Option<TypedCall>,
+}
+
+/// What a guest gave back.
+#[derive(Debug)]
+pub(crate) enum Returned {
+    /// A value; `None` for a function that returns nothing.
+    Value(Option<Value>),
+    /// Content blocks and data that the tool chose.
+    Output { content: Vec<Content>, structured: Option<Value> },
+    /// The tool's own error.
+    ToolError(Option<Value>),
+    /// A command that ended with exit code 0: what it printed.
+    Printed(String),
+}
+
+/// The end of a cell with everything that outlives its store.
+#[derive(Debug)]
+pub(crate) struct CellReport {
+    pub end: Result<Returned, CallError>,
+    pub chunks: Vec<Content>,
+    pub logs: Vec<Log>,
+    pub denials: Vec<Denial>,
+    pub fuel: Option<u64>,
+    pub memory_bytes: u64,
+}
+
+impl CellReport {
+    /// A report of a call that never reached a guest, or whose thread was lost.
+    pub fn failed(error: CallError) -> Self {
+        Self {
+            end: Err(error),
+            chunks: Vec::new(),
+            logs: Vec::new(),
+            denials: Vec::new(),
+            fuel: None,
+            memory_bytes: 0,
+        }
+    }
+}
+
+impl Cell {
+    /// Runs the cell and hands its report to `report` before the store is dropped: nobody waits for that.
+    pub async fn run(self, report: impl FnOnce(CellReport)) {
+        let watch = Watch::new(Instant::now() + self.limits.timeout(), self.cancel.clone());
+        let mut store = match self.store(&watch) {
+            Ok(store) => store,
+            Err(error) => return report(CellReport::failed(internal(&error))),
+        };
+        let end = {
+            let work = AssertUnwindSafe(self.work(&mut store));
+            watched(&watch, catch_unwind(work)).await
+        };
+        report(self.report(&mut store, end));
+    }
+
+    fn store(&self, watch: &Watch) -> wasmtime::Result<Store<CellState>> {
+        let limits = &self.limits;
+        let handles = limits.get_usize(Limit::Handles);
+        let stdio = limits.get_usize(Limit::StdioBytes);
+        let (stdout, stderr) = (Sink::new(self.stdout_bytes(stdio)), Sink::new(stdio));
+        let mut table = wasmtime::component::ResourceTable::new();
+        table.set_max_capacity(handles);
+        let mut store = Store::new(
+            self.prepared.engine(),
+            CellState {
+                wasi: self.wasi(&stdout, &stderr),
+                table,
+                limiter: Limiter::new(limits),
+                dirs: DirsState::new(Arc::clone(&self.dirs), limits),
+                config: Arc::clone(&self.config),
+                context: Arc::clone(&self.context),
+                watch: watch.clone(),
+                budget: Budget::new(Arc::clone(limits)),
+                stdout,
+                stderr,
+                logs: Vec::new(),
+                dropped_logs: 0,
+                chunks: Vec::new(),
+                denials: Vec::new(),
+                crossings: Crossings::default(),
+            },
+        );
+        store.limiter(|state| &mut state.limiter);
+        store.set_max_component_handles(handles);
+        store.set_hostcall_fuel(HOST_CALL_BYTES_USIZE);
+        match self.prepared.meter() {
+            Meter::Fuel => {
+                store.set_fuel(limits.get(Limit::Fuel))?;
+                store.fuel_async_yield_interval(Some(FUEL_YIELD_INTERVAL))?;
+                store.call_hook(|context, hook| crossing(context, hook, Meter::Fuel));
+            }
+            Meter::Epoch => {
+                store.set_epoch_deadline(1);
+                store.epoch_deadline_callback(|context| {
+                    context.data().watch.check()?;
+                    Ok(UpdateDeadline::Yield(1))
+                });
+                store.call_hook(|context, hook| crossing(context, hook, Meter::Epoch));
+            }
+        }
+        Ok(store)
+    }
+
+    /// A command's result is what it prints, so it may print as much as a result may have.
+    fn stdout_bytes(&self, stdio: usize) -> usize {
+        match self.invocation {
+            Invocation::Typed { .. } => stdio,
+            Invocation::Command { .. } => self.limits.get_usize(Limit::ResultBytes).saturating_mul(2),
+        }
+    }
+
+    fn wasi(&self, stdout: &Sink, stderr: &Sink) -> WasiCtx {
+        let mut wasi = WasiCtx::builder();
+        wasi.stdout(stdout.clone()).stderr(stderr.clone());
+        wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
+        for (name, value) in self.env.iter() {
+            wasi.env(name, value);
+        }
+        if let Invocation::Command { stdin, name } = &self.invocation {
+            wasi.stdin(MemoryInputPipe::new(stdin.clone())).arg(name);
+        }
+        wasi.build()
+    }
+
+    async fn work(&self, store: &mut Store<CellState>) -> wasmtime::Result<Result<Returned, CallError>> {
+        let instance = self.prepared.instantiate(&mut *store).await?;
+        match &self.invocation {
+            Invocation::Typed { function, arguments } => {
+                self.call_typed(store, &instance, function, arguments).await
+            }
+            Invocation::Command { .. } => self.call_command(store, &instance).await,
+        }
+    }
+
+    async fn call_typed(
+        &self,
+        store: &mut Store<CellState>,
+        instance: &Instance,
+        function: &Function,
+        arguments: &Value,
+    ) -> wasmtime::Result<Result<Returned, CallError>> {
+        let Function { export, signature, typed } = function;
+        if let Some(typed) = typed {
+            return typed.call(store, instance, export, signature, arguments).await;
+        }
+        let params = match schema::lower(signature, arguments) {
+            Ok(params) => params,
+            Err(violations) => return Ok(Err(unfit(violations))),
+        };
+        let called = instance
+            .get_func(&mut *store, export)
+            .ok_or_else(|| wasmtime::format_err!("the component does not export its function"))?;
+        let returns = signature.returns();
+        let mut results =
+            vec![Val::Bool(false); usize::from(returns.ok().is_some() || returns.is_fallible())];
+        called.call_async(&mut *store, &params, &mut results).await?;
+        let max_bytes = self.limits.get(Limit::ResultBytes);
+        Ok(match schema::lift_result(signature, &results, max_bytes) {
+            Ok(Lifted::Err(value)) => Ok(Returned::ToolError(returns.err().map(|_| value))),
+            Ok(Lifted::Ok(value)) => match returns.kind() {
+                ResultKind::Plain => Ok(Returned::Value(returns.ok().map(|_| value))),
+                ResultKind::Output => chosen_output(&value),
+            },
+            Err(LiftError::Mismatch) => {
+                return Err(wasmtime::format_err!("the result is not of the function's type"));
+            }
+            Err(_) => Err(end::result_too_large(&self.limits)),
+        })
+    }
+
+    async fn call_command(
+        &self,
+        store: &mut Store<CellState>,
+        instance: &Instance,
+    ) -> wasmtime::Result<Result<Returned, CallError>> {
+        let Some(run) = self.prepared.command() else {
+            return Err(wasmtime::format_err!("the component does not export wasi:cli/run"));
+        };
+        let run = instance.get_typed_func::<(), (Result<(), ()>,)>(&mut *store, run)?;
+        let ended = match run.call_async(&mut *store, ()).await {
+            Ok((ended,)) => ended,
+            Err(error) => match error.downcast_ref::<wasmtime_wasi::I32Exit>() {
+                Some(exit) if exit.0 == 0 => Ok(()),
+                _ => return Err(error),
+            },
+        };
+        let stdout = store.data().stdout.clone();
+        let limit = self.limits.get(Limit::ResultBytes);
+        if stdout.total() > limit {
+            return Ok(Err(end::limit_error(Limit::ResultBytes, stdout.total(), &self.limits)));
+        }
+        let printed = stdout.text().unwrap_or_default();
+        Ok(Ok(match ended {
+            Ok(()) => Returned::Printed(printed),
+            Err(()) => Returned::ToolError(Some(Value::String(printed))),
+        }))
+    }
+
+    fn report(
+        &self,
+        store: &mut Store<CellState>,
+        ended: Result<std::thread::Result<wasmtime::Result<Result<Returned, CallError>>>, Stop>,
+    ) -> CellReport {
+        let fuel = match self.prepared.meter() {
+            Meter::Fuel => {
+                store.get_fuel().ok().map(|left| self.limits.get(Limit::Fuel).saturating_sub(left))
+            }
+            Meter::Epoch => None,
+        };
+        let end = match ended {
+            Err(stop) => Err(end::stopped(stop, &self.limits)),
+            Ok(Err(_panic)) => Err(CallError::new(
+                ErrorKind::Internal,
+                "the host failed while it served the tool; the call had no result",
+            )),
+            Ok(Ok(Err(error))) => Err(end::classify(&error, store.data(), fuel)),
+            Ok(Ok(Ok(end))) => end,
+        };
+        let state = store.data_mut();
+        CellReport {
+            end,
+            chunks: std::mem::take(&mut state.chunks),
+            logs: logs(state, matches!(self.invocation, Invocation::Command { .. })),
+            denials: denials(state),
+            fuel,
+            memory_bytes: state.limiter.memory_peak(),
+        }
+    }
+}
+
+/// [`HOST_CALL_BYTES`] as wasmtime counts.
+const HOST_CALL_BYTES_USIZE: usize = HOST_CALL_BYTES as usize;
+
+/// Every crossing: the clock is compared, fuel is charged, a poll that lasts too long is ended soon.
+fn crossing(
+    mut context: StoreContextMut<'_, CellState>,
+    hook: CallHook,
+    meter: Meter,
+) -> wasmtime::Result<()> {
+    match hook {
+        CallHook::CallingHost => {
+            let state = context.data_mut();
+            state.crossings.lifting_result = false;
+            let lasted = state.watch.check_poll()?;
+            let due = state.crossings.due(state.watch.poll_started(), lasted);
+            context.set_hostcall_fuel(HOST_CALL_BYTES_USIZE);
+            match meter {
+                Meter::Fuel => charge_crossing(&mut context, due),
+                Meter::Epoch => Ok(()),
+            }
+        }
+        CallHook::ReturningFromHost => Ok(context.data().watch.check()?),
+        CallHook::ReturningFromWasm => {
+            context.data_mut().crossings.lifting_result = true;
+            context.set_hostcall_fuel(RESULT_LIFT_BYTES);
+            Ok(())
+        }
+        CallHook::CallingWasm => Ok(()),
+    }
+}
+
+/// Takes the price of a crossing; `interval` changes how soon the guest yields.
+fn charge_crossing(
+    context: &mut StoreContextMut<'_, CellState>,
+    interval: Option<u64>,
+) -> wasmtime::Result<()> {
+    let Some(left) = context.get_fuel()?.checked_sub(CROSSING_FUEL) else {
+        context.set_fuel(0)?;
+        return Err(Trap::OutOfFuel.into());
+    };
+    context.set_fuel(left)?;
+    if let Some(interval) = interval {
+        context.fuel_async_yield_interval(Some(interval))?;
+    }
+    Ok(())
+}
+
+impl Crossings {
+    /// The yield interval to set, if it must change: short once a poll has lasted too long, back to normal in the
+    /// poll after.
+    fn due(&mut self, poll_started: u64, lasted: u64) -> Option<u64> {
+        match self.yield_asked_in {
+            None if lasted > LONG_POLL => {
+                self.yield_asked_in = Some(poll_started);
+                Some(SOON)
+            }
+            Some(asked) if asked != poll_started => {
+                self.yield_asked_in = None;
+                Some(FUEL_YIELD_INTERVAL)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A panic of a host function ends its own call and nothing else.
+async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Result<F::Output> {
+    let mut future = std::pin::pin!(future.0);
+    std::future::poll_fn(move |context| {
+        match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => std::task::Poll::Ready(Err(panic)),
+        }
+    })
+    .await
+}
+
+/// Content blocks and data that a tool chose, from the value of its `output`.
+fn chosen_output(value: &Value) -> Result<Returned, CallError> {
+    let blocks = value.get("content").and_then(Value::as_array);
+    let content = blocks.into_iter().flatten().filter_map(chosen_block).collect();
+    let structured = match value.get("structured").and_then(Value::as_str).map(serde_json::from_str::<Value>)
+    {
+        None => None,
+        Some(Ok(structured)) if structured.is_object() => Some(structured),
+        Some(_) => {
+            return Err(CallError::new(ErrorKind::Trapped, "the tool's structured output is no JSON object"));
+        }
+    };
+    Ok(Returned::Output { content, structured })
+}
+
+/// One block; `tag` and `val` are those of `toolcell:tool/types.content`.
+fn chosen_block(block: &Value) -> Option<Content> {
+    let value = block.get("val")?;
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let media = |value: (Option<String>, Option<String>)| Some((value.0?, value.1?));
+    Some(match block.get("tag")?.as_str()? {
+        "text" => Content::Text { text: value.as_str()?.to_owned() },
+        "json" => {
+            let text = value.as_str()?;
+            serde_json::from_str(text)
+                .map_or_else(|_| Content::Text { text: text.to_owned() }, |json| Content::Json { json })
+        }
+        "image" => {
+            let (data, mime_type) = media((text("data"), text("mime_type")))?;
+            Content::Image { data, mime_type }
+        }
+        "audio" => {
+            let (data, mime_type) = media((text("data"), text("mime_type")))?;
+            Content::Audio { data, mime_type }
+        }
+        "blob" => {
+            let (data, mime_type) = media((text("data"), text("mime_type")))?;
+            Content::Blob { data, mime_type, uri: text("uri") }
+        }
+        "link" => Content::Link { uri: text("uri")?, name: text("name"), mime_type: text("mime_type") },
+        _ => return None,
+    })
+}
+
+fn unfit(violations: Vec<Violation>) -> CallError {
+    let mut error = CallError::new(ErrorKind::InvalidArguments, "the arguments do not fit the tool's types");
+    error.violations = violations;
+    error
+}
+
+fn internal(error: &wasmtime::Error) -> CallError {
+    CallError::new(ErrorKind::Internal, "the cell could not be made").help(error.root_cause().to_string())
+}
+
+/// Everything that the guest printed and logged.
+fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
+    let mut logs = std::mem::take(&mut state.logs);
+    if state.dropped_logs > 0 {
+        logs.push(Log::new("warn", format!("[... {} more records were not kept ...]", state.dropped_logs)));
+    }
+    if !is_command {
+        logs.extend(state.stdout.text().map(|text| Log::new("stdout", text)));
+    }
+    logs.extend(state.stderr.text().map(|text| Log::new("stderr", text)));
+    logs
+}
+
+fn denials(state: &mut CellState) -> Vec<Denial> {
+    let mut denials = state.dirs.denials().to_vec();
+    denials.append(&mut state.denials);
+    denials
+}

@@ -1,0 +1,184 @@
+//! How a cell ended, in one of the closed set of kinds. wasmtime's own words never reach a reader: they are told
+//! apart by type where they have one and by text where they have not (pinned by tests).
+
+use wasmtime::Trap;
+use wasmtime::component::ResourceTableError;
+use wasmtime_wasi::I32Exit;
+
+use super::deadline::Stop;
+use super::state::{CapabilityRefused, CellState, LimitExceeded};
+use crate::call::{CallError, ErrorKind};
+use crate::limits::{EffectiveLimits, Limit};
+
+/// What of a panic's text is worth repeating; the whole of it is in the logs.
+const MAX_PANIC_BYTES: usize = 500;
+
+/// Classifies the failure of a guest that was not stopped from outside.
+pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Option<u64>) -> CallError {
+    let limits = state.budget.limits();
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        return stopped(*stop, limits);
+    }
+    if let Some(exceeded) = error.downcast_ref::<LimitExceeded>() {
+        return limit_error(exceeded.limit, exceeded.wanted, limits);
+    }
+    if let Some(refused) = error.downcast_ref::<CapabilityRefused>() {
+        return capability_refused(refused);
+    }
+    if let Some(exit) = error.downcast_ref::<I32Exit>() {
+        return exited(exit.0);
+    }
+    if let Some(ResourceTableError::Full) = error.downcast_ref::<ResourceTableError>() {
+        return handles_exhausted(limits);
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => return out_of_fuel(limits, fuel_used),
+        Some(Trap::Interrupt) => return stopped(Stop::Deadline, limits),
+        Some(Trap::StackOverflow) => return stack_overflow(limits),
+        _ => {}
+    }
+    if let Some(refusal) = state.limiter.refusal() {
+        return limit_error(refusal.limit, refusal.wanted, limits);
+    }
+    if let Some((limit, wanted)) = state.dirs.limit_hit() {
+        return limit_error(limit, wanted, limits);
+    }
+    let text = error.root_cause().to_string();
+    if text.contains("handle limit exceeded") {
+        return handles_exhausted(limits);
+    }
+    if text.contains("fuel allocated for hostcalls") || text.contains("hostcall fuel") {
+        return if state.crossings.lifting_result { result_too_large(limits) } else { host_copy_too_large() };
+    }
+    if text.contains("instance count too high") {
+        return limit_error(Limit::Instances, limits.get(Limit::Instances).saturating_add(1), limits);
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::UnreachableCodeReached) => panicked(state).unwrap_or_else(|| trapped("it aborted")),
+        Some(trap) => trapped(&trap_words(*trap)),
+        None => trapped(&format!("it broke the rules of the component model: {text}")),
+    }
+}
+
+/// A call that was stopped from outside.
+pub(super) fn stopped(stop: Stop, limits: &EffectiveLimits) -> CallError {
+    match stop {
+        Stop::Cancelled => CallError::new(ErrorKind::Cancelled, "the call was cancelled"),
+        Stop::Deadline => {
+            let allowed = Limit::Timeout.format(limits.get(Limit::Timeout));
+            let message = format!("the tool did not finish within {allowed}; ask for less work in one call");
+            with_limit(ErrorKind::Timeout, message, Limit::Timeout, format!("more than {allowed}"), limits)
+        }
+    }
+}
+
+/// The limit that ended the call, for readers: which, how much, where to raise it.
+pub(super) fn limit_error(limit: Limit, wanted: u64, limits: &EffectiveLimits) -> CallError {
+    let kind = match limit {
+        Limit::Memory => ErrorKind::MemoryLimit,
+        Limit::ResultBytes => ErrorKind::ResultTooLarge,
+        _ => ErrorKind::ResourceLimit,
+    };
+    let allowed = limit.format(limits.get(limit));
+    let used = limit.format(wanted);
+    let message = match limit {
+        Limit::Memory => format!("the tool needs more memory ({used}) than it may have ({allowed})"),
+        Limit::ResultBytes => format!("the result is larger than {allowed}; ask for a smaller part"),
+        _ => format!("the tool used up its limit of {allowed} for {}", limit.name().replace('_', " ")),
+    };
+    with_limit(kind, message, limit, used, limits)
+}
+
+fn with_limit(
+    kind: ErrorKind,
+    message: String,
+    limit: Limit,
+    used: String,
+    limits: &EffectiveLimits,
+) -> CallError {
+    let hit = limits.hit_text(limit, used);
+    let mut help = format!("raise `{}`", hit.setting);
+    if let Some(at) = &hit.at {
+        help.push_str(&format!(" ({at})"));
+    }
+    if let Some(flag) = &hit.flag {
+        help.push_str(&format!(" or pass `{flag}`"));
+    }
+    CallError::new(kind, message).help(help).limit(hit)
+}
+
+fn out_of_fuel(limits: &EffectiveLimits, used: Option<u64>) -> CallError {
+    let message = "the tool's work exceeds its fuel; ask for less work in one call".to_owned();
+    // The counter may lag behind a trap.
+    let used = format!("at least {}", used.unwrap_or_else(|| limits.get(Limit::Fuel)));
+    with_limit(ErrorKind::OutOfFuel, message, Limit::Fuel, used, limits)
+}
+
+fn stack_overflow(limits: &EffectiveLimits) -> CallError {
+    let message = "the tool recursed too deeply; give it input that is less nested".to_owned();
+    let used = format!("more than {}", Limit::Stack.format(limits.get(Limit::Stack)));
+    with_limit(ErrorKind::StackOverflow, message, Limit::Stack, used, limits)
+}
+
+fn handles_exhausted(limits: &EffectiveLimits) -> CallError {
+    limit_error(Limit::Handles, limits.get(Limit::Handles).saturating_add(1), limits)
+}
+
+/// A result whose values would take the host too much memory.
+pub(super) fn result_too_large(limits: &EffectiveLimits) -> CallError {
+    let allowed = Limit::ResultBytes.format(limits.get(Limit::ResultBytes));
+    let message = format!("the result is larger than {allowed}; ask for a smaller part");
+    with_limit(ErrorKind::ResultTooLarge, message, Limit::ResultBytes, format!("more than {allowed}"), limits)
+}
+
+fn host_copy_too_large() -> CallError {
+    CallError::new(
+        ErrorKind::ResourceLimit,
+        format!(
+            "the tool handed the host more than {} at once",
+            Limit::HostBytes.format(super::HOST_CALL_BYTES)
+        ),
+    )
+    .help("the tool must pass data to the host in smaller pieces; this bound is fixed")
+}
+
+fn capability_refused(refused: &CapabilityRefused) -> CallError {
+    CallError::new(
+        ErrorKind::CapabilityDenied,
+        format!("the tool used {} ({}), which it is not granted", refused.capability, refused.interface),
+    )
+    .help(format!("no setting of this version grants {}", refused.capability))
+}
+
+fn exited(code: i32) -> CallError {
+    CallError::new(ErrorKind::Exited, format!("the tool exited with code {code} instead of returning"))
+}
+
+fn panicked(state: &CellState) -> Option<CallError> {
+    let stderr = state.stderr.text()?;
+    let at = stderr.rfind("panicked at")?;
+    let panic = stderr.get(at..)?;
+    // Rust prints the position, then the message on lines of its own.
+    let message = panic.split_once('\n').map_or(panic, |(_, message)| message);
+    let message = message.split("\nnote: ").next().unwrap_or(message).trim();
+    let end = message.floor_char_boundary(MAX_PANIC_BYTES);
+    let message = message.get(..end).unwrap_or_default();
+    Some(CallError::new(ErrorKind::Panicked, format!("the tool panicked: {message}")))
+}
+
+fn trapped(what: &str) -> CallError {
+    CallError::new(ErrorKind::Trapped, format!("the tool crashed: {what}"))
+        .help("this is a fault of the tool; its output is in `logs`")
+}
+
+fn trap_words(trap: Trap) -> String {
+    match trap {
+        Trap::MemoryOutOfBounds => "it accessed memory out of bounds".to_owned(),
+        Trap::TableOutOfBounds | Trap::IndirectCallToNull | Trap::BadSignature => {
+            "it called a function that is not there".to_owned()
+        }
+        Trap::IntegerDivisionByZero => "it divided by zero".to_owned(),
+        Trap::IntegerOverflow | Trap::BadConversionToInteger => "a number was out of range".to_owned(),
+        other => other.to_string(),
+    }
+}

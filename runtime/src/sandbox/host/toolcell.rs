@@ -1,0 +1,168 @@
+//! The interfaces of `toolcell:tool` that tools import: `events`, `context` and `files`.
+
+use wasmtime::Result;
+use wasmtime::component::{HasSelf, Linker, Resource};
+
+use crate::call::Content;
+use crate::limits::Limit;
+use crate::sandbox::dirs::{FsRefusal, Replacement};
+use crate::sandbox::state::{CellState, LimitExceeded};
+
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "toolcell:tool/tool",
+        imports: { default: trappable },
+        with: { "toolcell:tool/files.replacement": crate::sandbox::dirs::Replacement },
+    });
+}
+
+use bindings::toolcell::tool::{context, events, files, types};
+
+pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
+    types::add_to_linker::<CellState, HasSelf<CellState>>(linker, |state| state)?;
+    events::add_to_linker::<CellState, HasSelf<CellState>>(linker, |state| state)?;
+    context::add_to_linker::<CellState, HasSelf<CellState>>(linker, |state| state)?;
+    files::add_to_linker::<CellState, HasSelf<CellState>>(linker, |state| state)
+}
+
+impl types::Host for CellState {}
+
+impl events::Host for CellState {
+    fn log(&mut self, level: events::Level, text: String) -> Result<()> {
+        self.budget.charge_host_bytes(length(&text))?;
+        let level = match level {
+            events::Level::Trace => "trace",
+            events::Level::Debug => "debug",
+            events::Level::Info => "info",
+            events::Level::Warn => "warn",
+            events::Level::Error => "error",
+        };
+        CellState::log(self, level, &text);
+        Ok(())
+    }
+
+    fn progress(&mut self, done: u64, total: Option<u64>, text: Option<String>) -> Result<()> {
+        let text = text.unwrap_or_default();
+        self.budget.charge_host_bytes(length(&text))?;
+        let total = total.map(|total| format!("/{total}")).unwrap_or_default();
+        CellState::log(self, "progress", format!("{done}{total} {text}").trim_end());
+        Ok(())
+    }
+
+    fn emit(&mut self, content: types::Content) -> Result<()> {
+        let content = content_from_guest(content);
+        self.budget.charge_host_bytes(content_bytes(&content))?;
+        let count = self.chunks.len().saturating_add(1);
+        if count > self.budget.limits().get_usize(Limit::Chunks) {
+            let wanted = u64::try_from(count).unwrap_or(u64::MAX);
+            return Err(LimitExceeded { limit: Limit::Chunks, wanted }.into());
+        }
+        self.chunks.push(content);
+        Ok(())
+    }
+}
+
+/// A content block as the outcome carries it.
+fn content_from_guest(content: types::Content) -> Content {
+    use base64::Engine as _;
+    let encode = |data: Vec<u8>| base64::engine::general_purpose::STANDARD.encode(data);
+    match content {
+        types::Content::Text(text) => Content::Text { text },
+        types::Content::Json(text) => match serde_json::from_str(&text) {
+            Ok(json) => Content::Json { json },
+            // What claims to be JSON and is not still reaches the model, as what it is.
+            Err(_) => Content::Text { text },
+        },
+        types::Content::Image(media) => {
+            Content::Image { data: encode(media.data), mime_type: media.mime_type }
+        }
+        types::Content::Audio(media) => {
+            Content::Audio { data: encode(media.data), mime_type: media.mime_type }
+        }
+        types::Content::Blob(binary) => {
+            Content::Blob { data: encode(binary.data), mime_type: binary.mime_type, uri: binary.uri }
+        }
+        types::Content::Link(link) => {
+            Content::Link { uri: link.uri, name: link.name, mime_type: link.mime_type }
+        }
+    }
+}
+
+fn content_bytes(content: &Content) -> u64 {
+    match content {
+        Content::Text { text } => length(text),
+        Content::Json { json } => length(&json.to_string()),
+        Content::Image { data, .. } | Content::Audio { data, .. } | Content::Blob { data, .. } => {
+            length(data)
+        }
+        Content::Link { uri, .. } => length(uri),
+    }
+}
+
+fn length(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+impl context::Host for CellState {
+    fn call_id(&mut self) -> Result<String> {
+        Ok(self.context.call_id.clone())
+    }
+
+    fn session(&mut self) -> Result<Option<String>> {
+        Ok(self.context.session.clone())
+    }
+
+    fn trace(&mut self) -> Result<Option<String>> {
+        self.metadata("traceparent".to_owned())
+    }
+
+    fn metadata(&mut self, key: String) -> Result<Option<String>> {
+        let found = self.context.meta.iter().find(|(known, _)| *known == key);
+        Ok(found.map(|(_, value)| value.clone()))
+    }
+
+    fn output_budget(&mut self) -> Result<context::Budget> {
+        Ok(context::Budget { bytes: self.context.budget_bytes, lines: self.context.budget_lines })
+    }
+}
+
+impl files::Host for CellState {}
+
+impl files::HostReplacement for CellState {
+    fn open(
+        &mut self,
+        path: String,
+        create_parents: bool,
+    ) -> Result<Result<Resource<Replacement>, files::FileError>> {
+        match Replacement::open(&mut self.dirs, &path, create_parents) {
+            Ok(replacement) => Ok(Ok(self.table.push(replacement)?)),
+            Err(refusal) => Ok(Err(file_error(refusal))),
+        }
+    }
+
+    fn write(
+        &mut self,
+        replacement: Resource<Replacement>,
+        bytes: Vec<u8>,
+    ) -> Result<Result<(), files::FileError>> {
+        self.budget.charge_host_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
+        let replacement = self.table.get_mut(&replacement)?;
+        Ok(replacement.write(&bytes).map_err(file_error))
+    }
+
+    fn commit(&mut self, replacement: Resource<Replacement>) -> Result<Result<(), files::FileError>> {
+        let replacement = self.table.get_mut(&replacement)?;
+        Ok(replacement.commit().map_err(file_error))
+    }
+
+    fn drop(&mut self, replacement: Resource<Replacement>) -> Result<()> {
+        // Its drop removes what was not committed.
+        drop(self.table.delete(replacement)?);
+        Ok(())
+    }
+}
+
+fn file_error(refusal: FsRefusal) -> files::FileError {
+    files::FileError { kind: refusal.kind().to_owned(), message: refusal.to_string() }
+}

@@ -1,0 +1,138 @@
+//! What a store holds: everything of one call that host functions and the limiter need.
+
+use std::sync::Arc;
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_config::WasiConfigVariables;
+
+use super::deadline::Watch;
+use super::dirs::DirsState;
+use super::limiter::Limiter;
+use super::stdio::Sink;
+use crate::call::{Content, Denial, Log};
+use crate::limits::{EffectiveLimits, Limit};
+
+/// What a guest may learn of its call through `toolcell:tool/context`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallContext {
+    pub call_id: String,
+    pub session: Option<String>,
+    pub meta: Vec<(String, String)>,
+    pub budget_bytes: u64,
+    pub budget_lines: u64,
+}
+
+/// A limit that a host function found exhausted; ends the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the limit {limit} is used up")]
+pub(crate) struct LimitExceeded {
+    pub limit: Limit,
+    pub wanted: u64,
+}
+
+/// A use of something that was not granted, of an interface that has no way to say so; ends the call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{interface} is not granted")]
+pub(crate) struct CapabilityRefused {
+    pub capability: &'static str,
+    pub interface: String,
+    pub function: String,
+}
+
+/// How many refusals are kept; a guest that probes in a loop learns nothing more, and neither does the reader.
+const MAX_DENIALS: usize = 32;
+
+/// How many bytes of one log record are kept.
+const MAX_RECORD_BYTES: usize = 4 << 10;
+
+/// The data of one store.
+pub(crate) struct CellState {
+    pub wasi: WasiCtx,
+    pub table: ResourceTable,
+    pub limiter: Limiter,
+    pub dirs: DirsState,
+    pub config: Arc<WasiConfigVariables>,
+    pub context: Arc<CallContext>,
+    pub watch: Watch,
+    pub budget: Budget,
+    pub stdout: Sink,
+    pub stderr: Sink,
+    pub logs: Vec<Log>,
+    pub dropped_logs: u64,
+    pub chunks: Vec<Content>,
+    pub denials: Vec<Denial>,
+    pub crossings: Crossings,
+}
+
+/// What is left of the totals over a call.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    host_bytes: u64,
+    random_bytes: u64,
+    limits: Arc<EffectiveLimits>,
+}
+
+/// The state of crossings between guest and host.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Crossings {
+    /// When the poll began in which a yield was asked for, if one is due.
+    pub yield_asked_in: Option<u64>,
+    /// Whether the guest returned, so that what is copied now is its result.
+    pub lifting_result: bool,
+}
+
+impl Budget {
+    pub fn new(limits: Arc<EffectiveLimits>) -> Self {
+        Self { host_bytes: 0, random_bytes: 0, limits }
+    }
+
+    pub fn limits(&self) -> &EffectiveLimits {
+        &self.limits
+    }
+
+    /// Counts bytes that the guest makes the host copy or allocate.
+    pub fn charge_host_bytes(&mut self, bytes: u64) -> Result<(), LimitExceeded> {
+        charge(&mut self.host_bytes, bytes, Limit::HostBytes, &self.limits)
+    }
+
+    /// Counts random bytes.
+    pub fn charge_random_bytes(&mut self, bytes: u64) -> Result<(), LimitExceeded> {
+        charge(&mut self.random_bytes, bytes, Limit::RandomBytes, &self.limits)
+    }
+}
+
+fn charge(used: &mut u64, bytes: u64, limit: Limit, limits: &EffectiveLimits) -> Result<(), LimitExceeded> {
+    let wanted = used.saturating_add(bytes);
+    if wanted > limits.get(limit) {
+        return Err(LimitExceeded { limit, wanted });
+    }
+    *used = wanted;
+    Ok(())
+}
+
+impl CellState {
+    /// Notes that the host refused something, once for each kind of refusal.
+    pub fn deny(&mut self, denial: Denial) {
+        if self.denials.len() < MAX_DENIALS && !self.denials.contains(&denial) {
+            self.denials.push(denial);
+        }
+    }
+
+    /// Keeps a log record within the call's limit, or counts it.
+    pub fn log(&mut self, level: &str, text: &str) {
+        let kept = self.logs.len();
+        if kept >= self.budget.limits().get_usize(Limit::LogRecords) {
+            self.dropped_logs = self.dropped_logs.saturating_add(1);
+            return;
+        }
+        let end = text.floor_char_boundary(MAX_RECORD_BYTES);
+        self.logs.push(Log::new(level, text.get(..end).unwrap_or_default()));
+    }
+}
+
+impl WasiView for CellState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}

@@ -1,0 +1,5 @@
+//! The promises of toolcell, one file each.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up fails")]
+
+mod a_call_gives_a_result;
