@@ -65,7 +65,7 @@ fn outcome_of(call: &Call) -> Outcome {
 }
 
 /// Step 2.
-fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
+pub(super) fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
     shared.registry.get(name).ok_or_else(|| {
         let near = shared.registry.nearest(name);
         let hint = match near.as_slice() {
@@ -78,7 +78,7 @@ fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> 
 }
 
 /// Steps 1, 3 and 4: the arguments as every later step sees them.
-fn canonical(
+pub(super) fn canonical(
     tool: &Tool,
     limits: &EffectiveLimits,
     arguments: Arguments,
@@ -129,7 +129,7 @@ fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
 }
 
 /// The tool's limits, lowered by what the caller asked for and by what is left of the whole path's time.
-fn effective(shared: &Shared, tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
+pub(super) fn effective(shared: &Shared, tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
     let asked = call.timeout.filter(|timeout| *timeout < tool.limits.timeout());
     let whole = Some(shared.call_timeout).filter(|timeout| *timeout < tool.limits.timeout());
     if asked.is_none() && whole.is_none() {
