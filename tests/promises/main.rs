@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up fails")]
 
+mod a_call_costs_little;
 mod a_call_gives_a_result;
 mod a_deadline_ends_whatever_a_guest_does;
 mod a_failure_has_a_kind_of_its_own;

@@ -14,15 +14,16 @@ use crate::schema::{self, ParseError};
 use crate::tool::{Entry, Tool};
 
 /// Runs a call from its entry to its outcome.
-pub(super) async fn run(call: Call) -> Outcome {
+pub(super) async fn run(mut call: Call) -> Outcome {
     let started = Instant::now();
     let shared = Arc::clone(&call.runtime.shared);
     let mut outcome = outcome_of(&call);
+    let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let end = match find(&shared, &call.call.name) {
         Ok(tool) => {
             let tool = Arc::clone(tool);
             let limits = effective(&shared, &tool, &call);
-            match canonical(&tool, &limits, &call.call.arguments) {
+            match canonical(&tool, &limits, arguments) {
                 Ok((arguments, repaired)) => {
                     outcome.repaired = repaired;
                     let report = cell(&shared, &call, &tool, arguments, Arc::clone(&limits), started).await;
@@ -80,14 +81,14 @@ fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> 
 fn canonical(
     tool: &Tool,
     limits: &EffectiveLimits,
-    arguments: &Arguments,
+    arguments: Arguments,
 ) -> Result<(Value, Vec<Repair>), CallError> {
     let bounds =
         schema::Bounds { bytes: limits.get_usize(Limit::ArgumentBytes), ..schema::Bounds::default() };
     let mode = tool.component.repair;
     let parsed = match arguments {
-        Arguments::Text(text) => schema::parse_arguments(text, bounds, mode),
-        Arguments::Value(value) => schema::accept_arguments(value.clone(), bounds, mode),
+        Arguments::Text(text) => schema::parse_arguments(&text, bounds, mode),
+        Arguments::Value(value) => schema::accept_arguments(value, bounds, mode),
     };
     let (value, decoded) = parsed.map_err(|error| unreadable(&error, limits))?;
     let Entry::Typed { signature, .. } = &tool.entry else {
