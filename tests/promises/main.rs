@@ -2,4 +2,5 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up fails")]
 
+mod a_call_costs_little;
 mod a_call_gives_a_result;

@@ -71,8 +71,8 @@ impl Answering<'_> {
             return;
         };
         let bounds = room.bounds(self.bounds);
-        if let Value::String(text) = &value {
-            let (text, truncated) = self.text(text, &bounds, Keep::Ends);
+        if let Value::String(text) = value {
+            let (text, truncated) = self.owned_text(text, &bounds);
             outcome.truncated = outcome.truncated.take().or(truncated);
             outcome.structured = Some(signature.returns().structured(Value::String(text.clone())));
             outcome.content.push(Content::Text { text });
@@ -151,6 +151,15 @@ impl Answering<'_> {
     fn text(&self, text: &str, bounds: &Bounds, keep: Keep) -> (String, Option<Truncation>) {
         let truncated = bound_text(text, bounds, keep, |text| text, |full| self.keep(full));
         (truncated.text.into_owned(), truncated.truncation)
+    }
+
+    /// The same for a text that is ours: what passes unchanged is not copied.
+    fn owned_text(&self, text: String, bounds: &Bounds) -> (String, Option<Truncation>) {
+        let bounded = bound_text(&text, bounds, Keep::Ends, |text| text, |full| self.keep(full));
+        match bounded.text {
+            Cow::Borrowed(kept) if kept.len() == text.len() => (text, None),
+            kept => (kept.into_owned(), bounded.truncation),
+        }
     }
 
     fn json(
