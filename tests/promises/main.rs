@@ -23,4 +23,3 @@ mod an_embedder_may_call_from_anywhere;
 mod an_output_matches_its_schema;
 mod every_limit_is_named_when_it_is_hit;
 mod the_architecture_is_as_documented;
-mod the_readme_is_true;
