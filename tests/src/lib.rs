@@ -1,5 +1,7 @@
 //! What every promise needs: the probing guests, and runtimes with little said.
 
+pub mod command_line;
+
 use std::path::PathBuf;
 
 use serde_json::Value;
