@@ -34,7 +34,8 @@ impl Runtime {
         match path::find(&self.shared, &call.call.name) {
             Err(error) => explanation.error = Some(error),
             Ok(tool) => {
-                let limits = path::effective(&self.shared, tool, &call);
+                let limits = path::effective(tool, &call);
+                let limits = path::within_whole(&self.shared, limits, self.shared.call_timeout);
                 match path::canonical(tool, &limits, call.call.arguments.clone()) {
                     Err(error) => explanation.error = Some(error),
                     Ok((arguments, repaired)) => {
