@@ -125,7 +125,7 @@ fn cases() -> Vec<Case> {
             64 << 10,
             ResourceLimit,
             "64KiB",
-            ("random_insecure", json!({ "length": 1 << 40 })),
+            ("random_insecure", json!({ "length": 1_u64 << 40 })),
             ("random_insecure", json!({ "length": 50_000 })),
         ),
         case(
