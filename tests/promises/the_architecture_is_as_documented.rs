@@ -47,9 +47,8 @@ fn documented() -> Vec<(String, BTreeSet<String>)> {
     let text = fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
     let (_, table) = text.split_once("<!-- arrows -->\n").unwrap();
     let rows = table.lines().take_while(|line| line.starts_with('|')).skip(2);
-    let names = |cell: &str| -> Vec<String> {
-        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-    };
+    let names =
+        |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
         (names(cells[0]).remove(0), names(cells[2]).into_iter().collect())
@@ -126,8 +125,19 @@ fn only_the_sandbox_names_wasmtime_wasi_and_few_name_wasmtime() {
 #[test]
 fn the_library_neither_unwraps_nor_panics_nor_prints_nor_exits() {
     let forbidden = [
-        ".unwrap()", ".unwrap_err()", ".expect(\"", ".expect(&", "panic!(", "unreachable!(", "todo!(",
-        "unimplemented!(", "println!(", "eprintln!(", "print!(", "dbg!(", "process::exit(",
+        ".unwrap()",
+        ".unwrap_err()",
+        ".expect(\"",
+        ".expect(&",
+        "panic!(",
+        "unreachable!(",
+        "todo!(",
+        "unimplemented!(",
+        "println!(",
+        "eprintln!(",
+        "print!(",
+        "dbg!(",
+        "process::exit(",
     ];
     for source in library() {
         for text in forbidden {
