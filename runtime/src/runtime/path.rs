@@ -65,7 +65,7 @@ fn outcome_of(call: &Call) -> Outcome {
 }
 
 /// Step 2.
-fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
+pub(super) fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
     shared.registry.get(name).ok_or_else(|| {
         let near = shared.registry.nearest(name);
         let hint = match near.as_slice() {
@@ -78,7 +78,7 @@ fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> 
 }
 
 /// Steps 1, 3 and 4: the arguments as every later step sees them.
-fn canonical(
+pub(super) fn canonical(
     tool: &Tool,
     limits: &EffectiveLimits,
     arguments: Arguments,
@@ -129,12 +129,25 @@ fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
 }
 
 /// The tool's limits, lowered by what the caller asked for.
-fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
+pub(super) fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
     match call.timeout {
         Some(timeout) if timeout < tool.limits.timeout() => {
             lowered(&tool.limits, timeout, Origin::setting("the call's own timeout"))
         }
         _ => Arc::clone(&tool.limits),
+    }
+}
+
+/// The limits, lowered to what is left of the time for the whole path.
+pub(super) fn within_whole(
+    shared: &Shared,
+    limits: Arc<EffectiveLimits>,
+    remaining: Duration,
+) -> Arc<EffectiveLimits> {
+    if remaining < limits.timeout() {
+        lowered(&limits, remaining, shared.call_timeout_origin.clone())
+    } else {
+        limits
     }
 }
 
@@ -165,11 +178,7 @@ async fn cell(
         Err(error) => return CellReport::failed(error),
     };
     let remaining = whole.deadline.saturating_duration_since(Instant::now());
-    let limits = if remaining < limits.timeout() {
-        lowered(&limits, remaining, shared.call_timeout_origin.clone())
-    } else {
-        limits
-    };
+    let limits = within_whole(shared, limits, remaining);
     let invocation = match &tool.entry {
         Entry::Typed { signature, typed, .. } => match tool.export(&prepared) {
             Some(export) => {
