@@ -13,6 +13,7 @@ mod describe;
 mod doctor;
 mod explain;
 mod failure;
+mod index;
 mod init;
 mod inspected;
 mod list;
