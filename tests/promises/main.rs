@@ -30,3 +30,4 @@ mod the_command_line_lists_and_calls;
 mod the_command_line_says;
 mod the_command_line_takes_arguments;
 mod the_command_line_trusts;
+mod the_readme_is_true;
