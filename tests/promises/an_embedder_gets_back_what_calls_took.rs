@@ -196,7 +196,11 @@ async fn ten_thousand_calls_are_as_light_as_a_thousand() {
                 assert!(now.0 < memory + 16 * MIB, "the process grew from {memory} to {}", now.0);
                 assert!(now.1 <= open + 2, "descriptors: {open}, then {}", now.1);
                 // Never more guest threads than calls at once.
-                assert!(threads() <= threads_before + at_once, "threads: {threads_before}, then {}", threads());
+                assert!(
+                    threads() <= threads_before + at_once,
+                    "threads: {threads_before}, then {}",
+                    threads()
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::grants::Grants;
+use crate::grants::{Grants, show};
 use crate::page::Budget;
 use crate::replace::{PIECE, Replace};
 use crate::tools::{edit_file, glob, grep, list_dir, read_file, write_file};
@@ -33,12 +33,21 @@ struct HostReplace;
 
 impl Replace for HostReplace {
     fn replace(&self, path: &Path, pieces: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
-        let path = path.to_str().ok_or("the path is not UTF-8")?;
-        let replacement = files::Replacement::open(path, true).map_err(|error| error.message)?;
+        let name = path.to_str().ok_or("the path is not UTF-8")?;
+        let words = |error| refusal(path, &error);
+        let replacement = files::Replacement::open(name, true).map_err(words)?;
         for piece in pieces.flat_map(|piece| piece.chunks(PIECE)) {
-            replacement.write(piece).map_err(|error| error.message)?;
+            replacement.write(piece).map_err(words)?;
         }
-        replacement.commit().map_err(|error| error.message)
+        replacement.commit().map_err(words)
+    }
+}
+
+/// The host's reason, with what it is the reason of.
+fn refusal(path: &Path, error: &files::FileError) -> String {
+    match error.kind.as_str() {
+        "not-permitted" => format!("not permitted: cannot write {}: {}", show(path), error.message),
+        _ => format!("cannot write {}: {}", show(path), error.message),
     }
 }
 

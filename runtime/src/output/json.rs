@@ -11,10 +11,12 @@ use crate::call::Shortened;
 /// What may be shortened in a value, as its type says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shrink {
-    /// Nothing: numbers, enums, strings with a pattern, base64.
+    /// Nothing: numbers, enums, strings with a pattern.
     Fixed,
     /// A string that may hold any text.
     Text,
+    /// Base64 of bytes of any number.
+    Base64,
     /// A list of any length; what may be shortened in its items.
     List(Box<Shrink>),
     /// A list of fixed length: its items by position.
@@ -106,9 +108,8 @@ fn frame(value: &Value) -> usize {
 /// The fewest bytes to which a value can be shortened.
 fn floor(value: &Value, shrink: &Shrink) -> usize {
     match (value, shrink) {
-        (Value::String(_), Shrink::Text | Shrink::Any) | (Value::Array(_), Shrink::List(_) | Shrink::Any) => {
-            2
-        }
+        (Value::String(_), Shrink::Text | Shrink::Base64 | Shrink::Any)
+        | (Value::Array(_), Shrink::List(_) | Shrink::Any) => 2,
         (Value::Array(items), Shrink::Tuple(_)) => {
             frame(value) + floors(items, &child_shrinks(value, shrink))
         }
@@ -136,6 +137,7 @@ impl Fitting<'_> {
             (_, Shrink::Fixed) => value.clone(),
             _ if size(value) <= room => value.clone(),
             (Value::String(text), Shrink::Text | Shrink::Any) => self.fit_text(text, room),
+            (Value::String(text), Shrink::Base64) => self.fit_base64(text, room),
             (Value::Array(items), Shrink::List(_) | Shrink::Any) => {
                 self.fit_list(items, &child_shrinks(value, shrink), room)
             }
@@ -183,6 +185,14 @@ impl Fitting<'_> {
             bytes = smaller.min(bytes - 1);
         }
         Value::String(String::new())
+    }
+
+    /// The first bytes, in whole groups of four letters: what is left is base64 of the beginning.
+    fn fit_base64(&mut self, text: &str, room: usize) -> Value {
+        let letters = room.saturating_sub(2) / 4 * 4;
+        let kept = text.get(..letters).unwrap_or_default();
+        self.shortened.push(Shortened::new(&self.path, kept.len() as u64, text.len() as u64));
+        Value::String(kept.to_owned())
     }
 
     fn fit_list(&mut self, items: &[Value], shrinks: &[&Shrink], room: usize) -> Value {
@@ -264,6 +274,19 @@ mod tests {
             assert_eq!(shortened.is_empty(), fitted == value, "{fitted} {shortened:?}");
         }
         fitted
+    }
+
+    #[test]
+    fn base64_is_cut_to_the_base64_of_its_beginning() {
+        let value = json!("QUJDREVGR0g=");
+        for (max_bytes, kept) in
+            [(14, "QUJDREVGR0g="), (13, "QUJDREVG"), (10, "QUJDREVG"), (9, "QUJD"), (5, "")]
+        {
+            let (cut, shortened) = cut_to(&value, &Shrink::Base64, max_bytes).unwrap();
+            assert_eq!(cut, json!(kept), "{max_bytes}");
+            assert_eq!(shortened.len(), usize::from(max_bytes < 14));
+        }
+        assert_eq!(cut_to(&value, &Shrink::Base64, 1), None);
     }
 
     #[test]

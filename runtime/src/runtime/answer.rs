@@ -18,6 +18,10 @@ pub(super) struct Answering<'a> {
     pub limits: &'a EffectiveLimits,
 }
 
+/// Kept free of what a tool emits for what comes last: a result, or the reason why there is none.
+const LAST_WORD_BYTES: usize = 1024;
+const LAST_WORD_LINES: usize = 16;
+
 impl Answering<'_> {
     /// Puts the report of a cell into `outcome`.
     pub fn answer(&self, tool: &Tool, report: CellReport, outcome: &mut Outcome) {
@@ -25,41 +29,70 @@ impl Answering<'_> {
         outcome.logs = report.logs.into_iter().map(clean_log).collect();
         outcome.usage.fuel = report.fuel;
         outcome.usage.memory_bytes = report.memory_bytes;
-        let mut room = Room::new(self.bounds);
-        self.content(report.chunks, &mut room, outcome);
-        let kept_chunks = !outcome.content.is_empty();
         match report.end {
-            Ok(returned) => self.returned(tool, returned, room, outcome),
-            Err(error) => {
-                self.fail(error, outcome);
-                if kept_chunks && outcome.status == Status::Error {
-                    outcome.status = Status::Interrupted;
-                }
+            Ok(Returned::ToolError(value)) => {
+                let error = self.tool_error(tool, value, &outcome.logs);
+                self.failed(error, report.chunks, outcome);
             }
+            Ok(returned) => {
+                let mut room = Room::new(self.bounds);
+                room.reserve();
+                self.content(report.chunks, &mut room, outcome);
+                self.returned(tool, returned, room, outcome);
+            }
+            Err(error) => self.failed(error, report.chunks, outcome),
         }
     }
 
     /// Puts an error into `outcome`, its message bounded with the tail kept.
-    pub fn fail(&self, mut error: CallError, outcome: &mut Outcome) {
-        let message = std::mem::take(&mut error.message);
-        let bounded = self.text(&message, self.bounds, Keep::Tail);
-        outcome.status = error.kind.status();
-        outcome.truncated = outcome.truncated.take().or(bounded.1);
-        error.message = bounded.0;
-        outcome.content.push(Content::Text { text: error.message.clone() });
-        outcome.error = Some(error);
+    pub fn fail(&self, error: CallError, outcome: &mut Outcome) {
+        self.fail_within(self.bounds, error, outcome);
     }
 
-    fn returned(&self, tool: &Tool, returned: Returned, room: Room, outcome: &mut Outcome) {
+    fn fail_within(&self, bounds: &Bounds, error: CallError, outcome: &mut Outcome) {
+        let error = self.bounded(bounds, error, outcome);
+        end_with(error, outcome);
+    }
+
+    /// An error after what the tool emitted before it: the reason has the first claim to the room.
+    fn failed(&self, error: CallError, chunks: Vec<Content>, outcome: &mut Outcome) {
+        let mut room = Room::new(self.bounds);
+        let half = (*self.bounds).max_bytes(room.bytes / 2).max_lines(room.lines / 2);
+        let bounds = if chunks.is_empty() { self.bounds } else { &half };
+        let error = self.bounded(bounds, error, outcome);
+        room.take(&error.message);
+        self.content(chunks, &mut room, outcome);
+        let interrupted = is_a_stop(error.kind) && !outcome.content.is_empty();
+        end_with(error, outcome);
+        if interrupted {
+            outcome.status = Status::Interrupted;
+        }
+    }
+
+    fn bounded(&self, bounds: &Bounds, mut error: CallError, outcome: &mut Outcome) -> CallError {
+        let (message, truncated) = self.text(&error.message, bounds, Keep::Tail);
+        outcome.truncated = outcome.truncated.take().or(truncated);
+        error.message = message;
+        error
+    }
+
+    fn returned(&self, tool: &Tool, returned: Returned, mut room: Room, outcome: &mut Outcome) {
         match returned {
-            Returned::Value(value) => self.value(tool, value, &room, outcome),
+            Returned::Value(value) => {
+                room.release();
+                self.value(tool, value, &room, outcome);
+            }
             Returned::Printed(text) => {
+                room.release();
                 let (text, truncated) = self.text(&text, &room.bounds(self.bounds), Keep::Ends);
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.content.push(Content::Text { text });
             }
             Returned::Output { content, structured } => self.output(content, structured, room, outcome),
-            Returned::ToolError(value) => self.fail(self.tool_error(value), outcome),
+            Returned::ToolError(value) => {
+                let error = self.tool_error(tool, value, &outcome.logs);
+                self.failed(error, Vec::new(), outcome);
+            }
         }
     }
 
@@ -71,22 +104,24 @@ impl Answering<'_> {
             return;
         };
         let bounds = room.bounds(self.bounds);
-        if let Value::String(text) = value {
-            let (text, truncated) = self.owned_text(text, &bounds);
-            outcome.truncated = outcome.truncated.take().or(truncated);
-            outcome.structured = Some(signature.returns().structured(Value::String(text.clone())));
-            outcome.content.push(Content::Text { text });
-            return;
-        }
-        let value = clean_value(value);
         let shrink = signature.returns().shrink();
-        match self.json(value, &shrink, &bounds) {
+        let value = match value {
+            Value::String(text) if shrink == Shrink::Text => {
+                let (text, truncated) = self.owned_text(text, &bounds);
+                outcome.truncated = outcome.truncated.take().or(truncated);
+                outcome.structured = Some(signature.returns().structured(Value::String(text.clone())));
+                outcome.content.push(Content::Text { text });
+                return;
+            }
+            other => other,
+        };
+        match self.json(clean_value(value), &shrink, &bounds) {
             Ok((value, truncated)) => {
-                outcome.content.push(Content::Text { text: value.to_string() });
+                outcome.content.push(Content::Text { text: text_of(&value) });
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(signature.returns().structured(value));
             }
-            Err(error) => self.fail(error, outcome),
+            Err(error) => self.fail_within(&bounds, error, outcome),
         }
     }
 
@@ -100,46 +135,68 @@ impl Answering<'_> {
     ) {
         self.content(content, &mut room, outcome);
         let Some(structured) = structured else { return };
+        room.release();
         match self.json(clean_value(structured), &Shrink::Any, self.bounds) {
             Ok((value, truncated)) => {
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(value);
             }
-            Err(error) => self.fail(error, outcome),
+            Err(error) => self.fail_within(&room.bounds(self.bounds), error, outcome),
         }
     }
 
-    /// Adds blocks while there is room; text is cut, and what cannot be cut is left out with a note.
+    /// Adds blocks while there is room: text and JSON are cut, links that do not fit are left out with a note. Media
+    /// stay whole, since a part of an image is none; the limit of the result's bytes bounds them.
     fn content(&self, blocks: Vec<Content>, room: &mut Room, outcome: &mut Outcome) {
         for block in blocks {
+            let bounds = room.bounds(self.bounds);
             let block = match block {
-                Content::Text { text } => {
-                    let (text, truncated) = self.text(&text, &room.bounds(self.bounds), Keep::Ends);
-                    outcome.truncated = outcome.truncated.take().or(truncated);
-                    room.take(&text);
-                    Content::Text { text }
-                }
-                Content::Json { json } => {
-                    match self.json(clean_value(json), &Shrink::Any, &room.bounds(self.bounds)) {
-                        Ok((json, truncated)) => {
-                            outcome.truncated = outcome.truncated.take().or(truncated);
-                            room.take(&json.to_string());
-                            Content::Json { json }
-                        }
-                        Err(error) => Content::Text { text: error.message },
+                Content::Text { text } => self.block_of_text(&text, &bounds, outcome),
+                Content::Json { json } => match self.json(clean_value(json), &Shrink::Any, &bounds) {
+                    Ok((json, truncated)) => {
+                        outcome.truncated = outcome.truncated.take().or(truncated);
+                        Some(Content::Json { json })
+                    }
+                    Err(error) => self.block_of_text(&error.message, &bounds, outcome),
+                },
+                Content::Link { uri, name, mime_type } => {
+                    let bytes = uri.len() + name.as_ref().map_or(0, String::len);
+                    if bytes <= bounds.max_bytes {
+                        Some(Content::Link { uri, name, mime_type })
+                    } else {
+                        let note = format!("[a link of {bytes} bytes left out]");
+                        self.block_of_text(&note, &bounds, outcome)
                     }
                 }
-                other => other,
+                other => Some(other),
             };
+            let Some(block) = block else { continue };
+            match &block {
+                Content::Text { text } => room.take(text),
+                Content::Json { json } => room.take(&json.to_string()),
+                Content::Link { uri, name, .. } => {
+                    room.take(uri);
+                    room.take(name.as_deref().unwrap_or_default());
+                }
+                _ => {}
+            }
             outcome.content.push(block);
         }
     }
 
-    fn tool_error(&self, value: Option<Value>) -> CallError {
-        let message = match &value {
-            None => "the tool reported an error without a message".to_owned(),
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
+    /// A block of text, unless nothing of it fits.
+    fn block_of_text(&self, text: &str, bounds: &Bounds, outcome: &mut Outcome) -> Option<Content> {
+        let (cut, truncated) = self.text(text, bounds, Keep::Ends);
+        outcome.truncated = outcome.truncated.take().or(truncated);
+        (!cut.is_empty() || text.is_empty()).then_some(Content::Text { text: cut })
+    }
+
+    fn tool_error(&self, tool: &Tool, value: Option<Value>, logs: &[Log]) -> CallError {
+        let message = match (&value, &tool.entry) {
+            (Some(Value::String(printed)), Entry::Command) => program_failed(printed, logs),
+            (None, _) => "the tool reported an error without a message".to_owned(),
+            (Some(Value::String(text)), _) => text.clone(),
+            (Some(value), _) => value.to_string(),
         };
         let mut error = CallError::new(ErrorKind::ToolError, message);
         let structured = value.filter(|value| !value.is_string()).map(clean_value);
@@ -201,6 +258,42 @@ fn too_large(bytes: usize, limits: &EffectiveLimits) -> CallError {
     .limit(limits.hit_text(Limit::ResultBytes, used))
 }
 
+fn end_with(error: CallError, outcome: &mut Outcome) {
+    outcome.status = error.kind.status();
+    outcome.content.push(Content::Text { text: error.message.clone() });
+    outcome.error = Some(error);
+}
+
+/// Whether the host stopped a tool at a limit, so that what came before is a part of what it would have said.
+fn is_a_stop(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Timeout
+            | ErrorKind::OutOfFuel
+            | ErrorKind::MemoryLimit
+            | ErrorKind::StackOverflow
+            | ErrorKind::ResourceLimit
+            | ErrorKind::ResultTooLarge
+            | ErrorKind::Cancelled
+    )
+}
+
+/// What a program that failed has to say: what it printed, and its standard error, where programs give the reason.
+fn program_failed(printed: &str, logs: &[Log]) -> String {
+    let errors = logs.iter().filter(|log| log.stream == "stderr").map(|log| log.text.as_str());
+    let said: Vec<&str> =
+        std::iter::once(printed).chain(errors).map(str::trim_end).filter(|text| !text.is_empty()).collect();
+    if said.is_empty() { "the program failed without a message".to_owned() } else { said.join("\n") }
+}
+
+/// A value as text: a string as it is, all else as JSON.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
 fn clean_log(log: Log) -> Log {
     match clean(&log.text) {
         Cow::Borrowed(_) => log,
@@ -239,19 +332,38 @@ fn clean_in_place(value: &mut Value) {
 struct Room {
     bytes: usize,
     lines: usize,
+    reserved: Option<(usize, usize)>,
 }
 
 impl Room {
     fn new(bounds: &Bounds) -> Self {
-        Self { bytes: bounds.max_bytes, lines: bounds.max_lines }
+        Self { bytes: bounds.max_bytes, lines: bounds.max_lines, reserved: None }
     }
 
+    /// Keeps some back, at most half, for what comes last.
+    fn reserve(&mut self) {
+        let bytes = LAST_WORD_BYTES.min(self.bytes / 2);
+        let lines = LAST_WORD_LINES.min(self.lines / 2);
+        self.bytes -= bytes;
+        self.lines -= lines;
+        self.reserved = Some((bytes, lines));
+    }
+
+    /// Gives back what was kept.
+    fn release(&mut self) {
+        if let Some((bytes, lines)) = self.reserved.take() {
+            self.bytes += bytes;
+            self.lines += lines;
+        }
+    }
+
+    /// Takes a block and the newline between it and the next.
     fn take(&mut self, text: &str) {
-        self.bytes = self.bytes.saturating_sub(text.len());
+        self.bytes = self.bytes.saturating_sub(text.len() + 1);
         self.lines = self.lines.saturating_sub(text.lines().count());
     }
 
     fn bounds(&self, bounds: &Bounds) -> Bounds {
-        bounds.clone().max_bytes(self.bytes).max_lines(self.lines)
+        (*bounds).max_bytes(self.bytes).max_lines(self.lines)
     }
 }

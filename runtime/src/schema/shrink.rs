@@ -14,6 +14,7 @@ impl Returns {
 fn shrink(shape: &Shape) -> Shrink {
     match shape {
         Shape::String(string) if string.pattern.is_none() => Shrink::Text,
+        Shape::Bytes => Shrink::Base64,
         Shape::List(item) => Shrink::List(Box::new(shrink(item))),
         Shape::Tuple(items) => Shrink::Tuple(items.iter().map(shrink).collect()),
         Shape::Record(record) => {
@@ -42,7 +43,6 @@ fn shrink(shape: &Shape) -> Shrink {
         | Shape::Int(_)
         | Shape::Float(_)
         | Shape::Char
-        | Shape::Bytes
         | Shape::Enum(_)
         | Shape::Flags(_) => Shrink::Fixed,
     }

@@ -1,7 +1,5 @@
 //! Reading directories, entry by entry: a directory of any size takes one buffer.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, Dir, FileType, OFlags};
@@ -32,12 +30,13 @@ impl DirsState {
 }
 
 impl Listing {
-    /// The next entry that is not withheld. A name that is not UTF-8 is shown with replacement characters: the guest
-    /// sees that something is there, and goes on.
+    /// The next entry that the guest may look at. wasi-libc asks for the hash of each, and ends the listing at one
+    /// that it does not get: what is withheld under another name is therefore not listed, and neither is a name that
+    /// is not UTF-8, by which no guest can ask.
     pub(super) fn next(&mut self) -> Result<Option<DirectoryEntry>, FsRefusal> {
         while let Some(entry) = self.dir.read() {
             let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let Ok(name) = entry.file_name().to_str() else { continue };
             if is_dot(entry.file_name()) || self.withholds(name) {
                 continue;
             }
@@ -49,14 +48,23 @@ impl Listing {
                 }
                 known => known,
             };
-            let name = name.to_string_lossy().into_owned();
-            return Ok(Some(DirectoryEntry { type_: kernel::descriptor_type(file_type), name }));
+            return Ok(Some(DirectoryEntry {
+                type_: kernel::descriptor_type(file_type),
+                name: name.to_owned(),
+            }));
         }
         Ok(None)
     }
 
-    fn withholds(&self, name: &OsStr) -> bool {
-        let seen = self.seen.as_ref();
-        seen.is_some_and(|(host, bases)| bases.standing(&host.join(name)) == Standing::Denied)
+    fn withholds(&self, name: &str) -> bool {
+        let Some((host, bases)) = &self.seen else { return false };
+        if bases.standing(&host.join(name)) == Standing::Denied {
+            return true;
+        }
+        let Ok(dir) = self.dir.fd() else { return false };
+        match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => bases.withholds_names_of(&stat),
+            Err(_) => false,
+        }
     }
 }

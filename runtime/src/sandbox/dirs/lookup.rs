@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, OFlags, Stat};
+use rustix::fs::{AtFlags, OFlags, Stat};
 use rustix::io::Errno;
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -244,8 +244,7 @@ impl DirsState {
 
     /// Refuses a regular file that is withheld under another name.
     pub(super) fn check_names(&mut self, request: &Request<'_>, stat: &Stat) -> Result<(), FsRefusal> {
-        let several = stat.st_nlink > 1 && kernel::file_type(stat) == FileType::RegularFile;
-        if several && self.template.withholds_file(kernel::identity(stat)) {
+        if self.template.withholds_names_of(stat) {
             return Err(self.refuse(request.operation, &request.target(), Reason::Denied));
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags, Stat};
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
@@ -99,9 +99,10 @@ impl DirTemplate {
         Ok(Bases { template: Arc::clone(self), paths })
     }
 
-    /// Whether the file, which has several names, is withheld under one of them.
-    pub(super) fn withholds_file(&self, file: Identity) -> bool {
-        self.guarded && self.linked.contains(&self.roots, file)
+    /// Whether a regular file of several names is withheld under one of them.
+    pub(super) fn withholds_names_of(&self, stat: &Stat) -> bool {
+        let several = stat.st_nlink > 1 && kernel::file_type(stat) == FileType::RegularFile;
+        several && self.guarded && self.linked.contains(&self.roots, kernel::identity(stat))
     }
 
     /// The grant whose guest path `path` (absolute, as a guest writes it) lies in, and the rest of `path`.
@@ -122,6 +123,11 @@ pub(super) struct Bases {
 }
 
 impl Bases {
+    /// Whether a regular file of several names is withheld under one of them.
+    pub(super) fn withholds_names_of(&self, stat: &Stat) -> bool {
+        self.template.withholds_names_of(stat)
+    }
+
     /// What policy says about the host path `host`, by every grant that contains it: grants may overlap, and what one
     /// withholds stays withheld through another.
     pub(super) fn standing(&self, host: &Path) -> Standing {

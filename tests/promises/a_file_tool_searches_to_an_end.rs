@@ -1,0 +1,153 @@
+//! Searching ends, whatever the folder holds: sorted, each file once, capped with true totals.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode};
+use serde_json::{Value, json};
+use toolcell::{ErrorKind, Runtime};
+use toolcell_tests::call;
+
+use crate::a_file_tool_reads_pages::file_tools;
+
+async fn text(runtime: &Runtime, tool: &str, arguments: Value) -> String {
+    let outcome = call(runtime, tool, arguments.clone()).await;
+    assert!(outcome.is_success(), "{tool} {arguments}: {outcome:#?}");
+    assert_eq!(outcome.truncated, None, "{tool} {arguments}: cut by the host");
+    outcome.text()
+}
+
+#[tokio::test]
+async fn patterns_that_look_catastrophic_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("f"), format!("{}X\n", "a".repeat(1 << 20))).unwrap();
+    let runtime = file_tools(folder.path());
+    for pattern in ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*)(.*)(.*)(.*)(.*)[0-9]$", "a{0,500}b"] {
+        let started = Instant::now();
+        let outcome = call(&runtime, "grep", json!({ "pattern": pattern })).await;
+        assert!(started.elapsed() < Duration::from_secs(15), "{pattern}: {:?}", started.elapsed());
+        assert!(outcome.is_success(), "{pattern}: {outcome:#?}");
+        assert!(outcome.text().len() < 41_000);
+    }
+    for pattern in ["(", "[a", "a{2,1}", "(?<=x)y", "\\1", "x{1000}{1000}{1000}", "(?P<n>", "\\"] {
+        let outcome = call(&runtime, "grep", json!({ "pattern": pattern })).await;
+        assert_eq!(outcome.exit_code(), 1, "{pattern}: {outcome:#?}");
+        assert!(outcome.text().contains("pattern") || outcome.text().contains("regex"), "{}", outcome.text());
+        assert!(!outcome.text().contains("panicked"), "{}", outcome.text());
+    }
+    for pattern in ["[", "{a", "**/**/[z-a]", ""] {
+        let outcome = call(&runtime, "glob", json!({ "pattern": pattern })).await;
+        assert_eq!(outcome.exit_code(), 1, "{pattern}: {outcome:#?}");
+    }
+    // A long line is shown in part.
+    let found = text(&runtime, "grep", json!({ "pattern": "X" })).await;
+    assert!(found.len() < 10_000, "{}", found.len());
+}
+
+#[tokio::test]
+async fn what_is_not_text_is_named_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("binary"), [&b"\x7fELF\0\0"[..], &b"needle\n"[..], &[0; 5000]].concat()).unwrap();
+    fs::write(
+        path("late-nul"),
+        [&b"needle first\n"[..], &b"text\n".repeat(50_000), b"needle\0late\n"].concat(),
+    )
+    .unwrap();
+    fs::write(path("latin1"), b"needle caf\xe9\n").unwrap();
+    fs::write(path("utf16"), "needle\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>())
+        .unwrap();
+    fs::write(path("plain"), "needle\n").unwrap();
+    fs::write(path("empty"), "").unwrap();
+    let runtime = file_tools(folder.path());
+    let found = text(&runtime, "grep", json!({ "pattern": "needle" })).await;
+    assert!(found.contains("1: needle\n") && found.contains("caf\u{fffd}"), "{found}");
+    assert!(
+        found.contains("[2 files skipped as binary]") && !found.contains("ELF") && !found.contains('\0'),
+        "{found}"
+    );
+    assert!(found.len() < 2_000, "{found}");
+}
+
+#[tokio::test]
+async fn loops_links_and_special_files_do_not_hold_it_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("f"), "needle OUTSIDE\n").unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("loop/deep")).unwrap();
+    symlink("..", path("loop/child")).unwrap();
+    symlink("../../loop", path("loop/deep/again")).unwrap();
+    symlink(outside.path(), path("out")).unwrap();
+    symlink("self", path("self")).unwrap();
+    symlink("nowhere", path("dangling")).unwrap();
+    rustix::fs::mknodat(CWD, path("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    fs::write(path("loop/f"), "needle\n").unwrap();
+    symlink("loop/f", path("second")).unwrap();
+    let runtime = file_tools(folder.path());
+    let found = text(&runtime, "grep", json!({ "pattern": "needle" })).await;
+    assert_eq!(found.matches("needle").count(), 1, "{found}");
+    assert!(!found.contains("OUTSIDE"), "{found}");
+    let started = Instant::now();
+    let all = text(&runtime, "glob", json!({ "pattern": "**/*/**/*" })).await;
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(!all.contains("out/") && !all.contains("child/"), "{all}");
+    let everything = text(&runtime, "glob", json!({ "pattern": "**" })).await;
+    for name in ["fifo", "loop/f", "dangling", "loop/child", "out"] {
+        assert_eq!(
+            everything.lines().filter(|line| line.trim_end_matches('/') == format!("/work/{name}")).count(),
+            1,
+            "{name}: {everything}"
+        );
+    }
+}
+
+/// 20,000 files, in place of the 200,000 that the time of a test run does not allow.
+#[tokio::test]
+async fn very_many_files_are_counted_sorted_and_capped() {
+    let folder = tempfile::tempdir().unwrap();
+    for group in 0..200 {
+        let group = folder.path().join(format!("{group:03}"));
+        fs::create_dir(&group).unwrap();
+        for number in 0..100 {
+            fs::write(group.join(format!("{number:02}.txt")), "needle\n").unwrap();
+        }
+    }
+    let runtime = file_tools(folder.path());
+    let first = text(&runtime, "grep", json!({ "pattern": "needle", "show": "files" })).await;
+    let lines: Vec<&str> = first.lines().collect();
+    assert_eq!(lines[0], "/work/000/00.txt");
+    assert!(lines.iter().filter(|line| !line.starts_with('[')).is_sorted());
+    assert!(first.contains("20000"), "{}", lines.last().unwrap());
+    let again = text(&runtime, "grep", json!({ "pattern": "needle", "show": "files" })).await;
+    assert_eq!(first, again);
+
+    let globbed = text(&runtime, "glob", json!({ "pattern": "**/*.txt" })).await;
+    assert!(globbed.starts_with("/work/000/00.txt\n/work/000/01.txt\n"));
+    assert!(globbed.contains("20000"), "{}", globbed.lines().last().unwrap());
+
+    let matches = text(&runtime, "grep", json!({ "pattern": "needle", "max_results": 10000 })).await;
+    assert!(matches.contains("20000"), "{}", matches.lines().last().unwrap());
+    let listing = text(&runtime, "list_dir", json!({})).await;
+    assert!(listing.starts_with("000/\n001/\n"), "{listing}");
+}
+
+#[tokio::test]
+async fn a_search_that_takes_too_long_is_really_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "a line of text without the word\n".repeat(1 << 15);
+    for number in 0..64 {
+        fs::write(folder.path().join(number.to_string()), &block).unwrap();
+    }
+    let runtime = file_tools(folder.path());
+    runtime.warm().await.unwrap();
+    let started = Instant::now();
+    let outcome = runtime
+        .call(toolcell::ToolCall::new("grep", json!({ "pattern": "[a-z ]+needle" })))
+        .timeout(Duration::from_millis(20))
+        .await;
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::Timeout), "{outcome:#?}");
+    assert!(started.elapsed() < Duration::from_millis(520), "{:?}", started.elapsed());
+    assert_eq!(runtime.guest_threads(), 1);
+}
