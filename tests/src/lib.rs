@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use toolcell::{Grant, Limits, Outcome, Runtime, RuntimeBuilder, ToolCall, ToolComponent};
 
-pub use crafted::{component, crafted};
+pub use crafted::{component, crafted, crafted_named};
 
 /// The file of a guest of `tests/guests`, built by `tests/guests/build.sh`.
 pub fn guest(name: &str) -> PathBuf {
