@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up fails")]
 
+mod a_cache_is_never_trusted_blindly;
 mod a_call_gives_a_result;
 mod a_file_tool_reads_pages;
 mod a_file_tool_searches_to_an_end;
 mod a_file_tool_writes_whole_or_not_at_all;
+mod a_load_names_every_import;
+mod a_load_says_what_a_file_is;
 mod a_tool_cannot_change_what_it_may_only_read;
 mod a_tool_cannot_leave_its_grant;
 mod a_tool_cannot_open_special_files;
@@ -13,4 +16,5 @@ mod a_tool_cannot_see_what_is_not_granted;
 mod a_tool_cannot_touch_what_is_denied;
 mod an_argument_is_mended_or_refused;
 mod an_argument_reaches_a_command;
+mod an_output_fits_its_bounds;
 mod an_output_matches_its_schema;
