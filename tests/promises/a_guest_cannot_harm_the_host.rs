@@ -70,8 +70,8 @@ async fn endless_handles_chunks_and_records_cost_the_host_little() {
             ("bomb_pollables", json!({ "most": 50_000_000 })),
             ("bomb_streams", json!({ "most": 50_000_000 })),
             ("emit_many", json!({ "count": 1_000_000, "bytes": MIB })),
-            ("log_many", json!({ "level": "info", "text": "x".repeat(MIB as usize), "count": 1_000_000 })),
-            ("print", json!({ "channel": "stderr", "pattern": "x".repeat(MIB as usize), "count": 100 })),
+            ("log_many", json!({ "level": "info", "text": "x".repeat(1 << 20), "count": 1_000_000 })),
+            ("print", json!({ "channel": "stderr", "pattern": "x".repeat(1 << 20), "count": 100 })),
         ];
         if has_folder {
             calls.push(("bomb_descriptors", json!({ "preopen": 0, "path": "file", "most": 50_000_000 })));

@@ -47,7 +47,7 @@ async fn five_hundred_calls_dropped_in_the_middle_leave_nothing() {
     for round in 0..10 {
         let dropped: Vec<_> = (0..50)
             .map(|number| {
-                let runtime = if number % 2 == 0 { &plain } else { &files };
+                let runtime = if number.is_multiple_of(2) { &plain } else { &files };
                 let name = ["sleep", "spin", "loop_clock", "poll_forever", "loop_print"][number % 5];
                 let arguments = if name == "sleep" { json!({ "ms": 60_000 }) } else { json!({}) };
                 let call = runtime.call(ToolCall::new(name, arguments));
@@ -143,7 +143,7 @@ async fn two_hundred_runtimes_come_and_go() {
     let folder = tempfile::tempdir().unwrap();
     let cycle = async |number: u64| {
         let grant = Grant::none().dir(folder.path(), "/work", Access::Read);
-        let limits = if number % 2 == 0 { Limits::new() } else { Limits::new().fuel_off() };
+        let limits = if number.is_multiple_of(2) { Limits::new() } else { Limits::new().fuel_off() };
         let component = probe(if number % 4 < 2 { grant } else { Grant::none() }, limits);
         let runtime = built(builder().component(component.tools(["echo_silence", "poll_forever"])));
         let outcome = call(&runtime, "echo_silence", json!({})).await;

@@ -44,8 +44,11 @@ fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) {
 
 /// The file up to its module of tests, which is its last item.
 fn without_tests(text: &str) -> &str {
-    let is_module =
-        |rest: &str| rest.find('{') < rest.find(';').or(Some(usize::MAX)) && rest.contains("mod tests {");
+    // Attributes with reasons may stand between the two.
+    let is_module = |rest: &str| {
+        let mut lines = rest.lines().skip(2).skip_while(|line| line.starts_with("#["));
+        lines.next().is_some_and(|line| line == "mod tests {")
+    };
     let start = text.match_indices("\n#[cfg(test)]").find(|(at, _)| is_module(&text[*at..]));
     start.map_or(text, |(at, _)| &text[..at])
 }

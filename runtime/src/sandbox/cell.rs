@@ -148,7 +148,7 @@ impl Cell {
         );
         store.limiter(|state| &mut state.limiter);
         store.set_max_component_handles(handles);
-        store.set_hostcall_fuel(HOST_CALL_BYTES_USIZE);
+        store.set_hostcall_fuel(HOST_CALL_BYTES);
         match self.prepared.meter() {
             Meter::Fuel => {
                 store.set_fuel(limits.get(Limit::Fuel))?;
@@ -314,9 +314,6 @@ impl Cell {
     }
 }
 
-/// [`HOST_CALL_BYTES`] as wasmtime counts.
-const HOST_CALL_BYTES_USIZE: usize = HOST_CALL_BYTES as usize;
-
 /// What happens at every crossing: the clock is compared, fuel is charged, and a poll that lasts too long ends. Fuel
 /// alone would not end it: each charge starts the interval between yields anew.
 struct Crossing(Meter);
@@ -334,7 +331,7 @@ impl CallHookHandler<CellState> for Crossing {
                     yield_now().await;
                 }
                 context.data_mut().lifting_result = false;
-                context.set_hostcall_fuel(HOST_CALL_BYTES_USIZE);
+                context.set_hostcall_fuel(HOST_CALL_BYTES);
                 match self.0 {
                     Meter::Fuel => charge_crossing(&mut context),
                     Meter::Epoch => Ok(()),

@@ -136,7 +136,7 @@ fn host_copy_too_large() -> CallError {
         ErrorKind::ResourceLimit,
         format!(
             "the tool handed the host more than {} at once",
-            Limit::HostBytes.format(super::HOST_CALL_BYTES)
+            Limit::HostBytes.format(u64::try_from(super::HOST_CALL_BYTES).unwrap_or(u64::MAX))
         ),
     )
     .help("the tool must pass data to the host in smaller pieces; this bound is fixed")

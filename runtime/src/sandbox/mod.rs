@@ -1,9 +1,9 @@
 //! The sandbox: everything between a validated call and the guest's own code. The only place that names
 //! `wasmtime_wasi`.
 //!
-//! In reading order: [`engine`] (settings and slots), [`cache`] and [`compiler`] (native code), [`host`] (what a
-//! guest can import), [`dirs`] and [`stdio`] (what of the outside it touches), [`state`], [`limiter`] and
-//! [`deadline`] (what bounds it), [`cell`] (one call), [`threads`] and [`reactor`] (where it runs), [`end`] (how it
+//! In reading order: `engine` (settings and slots), `cache` and `compiler` (native code), `host` (what a
+//! guest can import), `dirs` and `stdio` (what of the outside it touches), `state`, `limiter` and
+//! `deadline` (what bounds it), `cell` (one call), `threads` and `reactor` (where it runs), `end` (how it
 //! ended).
 
 mod cache;
@@ -49,7 +49,7 @@ use threads::GuestThreads;
 
 /// What one host call may make the host copy from the guest. An eighth of wasmtime's default: streams pass data in
 /// pieces of 64 KiB, and nothing that a tool hands over at once is larger than its arguments may be.
-pub(crate) const HOST_CALL_BYTES: u64 = 16 << 20;
+pub(crate) const HOST_CALL_BYTES: usize = 16 << 20;
 
 /// What lifting a result may take on the host for each byte that it may have as JSON. wasmtime counts 40 bytes a list
 /// element; records were measured to take more than double of what it counts.

@@ -56,6 +56,9 @@ impl LoadedComponent {
     }
 }
 
+/// A component with the tools that it has.
+pub(crate) type Loaded = (Arc<LoadedComponent>, Vec<Arc<Tool>>);
+
 /// Reads the components of one entry. A bad file in a folder is skipped with a warning; any other is an error.
 pub(crate) fn load(
     component: ToolComponent,
@@ -63,7 +66,7 @@ pub(crate) fn load(
     over: &Limits,
     settings: &EngineSettings,
     warnings: &mut Vec<String>,
-) -> Result<Vec<(Arc<LoadedComponent>, Vec<Arc<Tool>>)>> {
+) -> Result<Vec<Loaded>> {
     let loader = Loader { config: &component.config, scopes, over, settings };
     let name = &component.config.name;
     if let Some(bytes) = component.bytes {
@@ -117,8 +120,6 @@ struct Loader<'a> {
     over: &'a Limits,
     settings: &'a EngineSettings,
 }
-
-type Loaded = (Arc<LoadedComponent>, Vec<Arc<Tool>>);
 
 impl Loader<'_> {
     fn folder(&self, folder: &Path, warnings: &mut Vec<String>) -> Result<Vec<Loaded>> {
