@@ -176,8 +176,8 @@ async fn text_that_is_no_json_never_runs() {
         }
     }
     insta::assert_snapshot!("text_that_is_no_json", messages);
-    let nested = format!("{{\"value\":{{\"a\":1,\"a\":2}}}}");
-    assert!(!call(&runtime, "echo_string", nested.as_str()).await.is_success());
+    let nested = r#"{"value":{"a":1,"a":2}}"#;
+    assert!(!call(&runtime, "echo_string", nested).await.is_success());
 }
 
 #[tokio::test]

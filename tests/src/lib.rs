@@ -1,5 +1,6 @@
 //! What every promise needs: the probing guests, and runtimes with little said.
 
+pub mod command_line;
 mod crafted;
 pub mod process;
 

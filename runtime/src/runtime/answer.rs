@@ -61,6 +61,8 @@ impl Answering<'_> {
         let bounds = if chunks.is_empty() { self.bounds } else { &half };
         let error = self.bounded(bounds, error, outcome);
         room.take(&error.message);
+        // What comes before it may end in a newline, which then makes an empty line.
+        room.take("");
         self.content(chunks, &mut room, outcome);
         let interrupted = is_a_stop(error.kind) && !outcome.content.is_empty();
         end_with(error, outcome);
@@ -357,10 +359,10 @@ impl Room {
         }
     }
 
-    /// Takes a block and the newline between it and the next.
+    /// Takes a block and the newline between it and the next, which makes one more line of a block that ends in one.
     fn take(&mut self, text: &str) {
         self.bytes = self.bytes.saturating_sub(text.len() + 1);
-        self.lines = self.lines.saturating_sub(text.lines().count());
+        self.lines = self.lines.saturating_sub(text.matches('\n').count() + 1);
     }
 
     fn bounds(&self, bounds: &Bounds) -> Bounds {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -151,7 +151,9 @@ pub fn compile_as_child(arguments: &[String]) -> Result<(), String> {
     std::io::stdout().write_all(&code).map_err(|error| format!("cannot hand over the code: {error}"))
 }
 
+/// Lowers a limit of this process; where its parent already runs under a lower one, that one stays.
 fn limit(resource: Resource, value: u64) -> Result<(), String> {
+    let value = getrlimit(resource).maximum.map_or(value, |maximum| maximum.min(value));
     let limit = Rlimit { current: Some(value), maximum: Some(value) };
     setrlimit(resource, limit).map_err(|error| format!("cannot limit the compiler: {error}"))
 }

@@ -101,7 +101,7 @@ fn with_limit(
     if let Some(at) = &hit.at {
         help.push_str(&format!(" ({at})"));
     }
-    if let Some(flag) = &hit.flag {
+    if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
         help.push_str(&format!(" or pass `{flag}`"));
     }
     CallError::new(kind, message).help(help).limit(hit)

@@ -237,13 +237,16 @@ impl Loader<'_> {
 
     /// A setting that names no tool would be one that nothing enforces.
     fn check_names(&self, candidates: &[Candidate]) -> Result<()> {
-        let known = |name: &str| candidates.iter().any(|candidate| candidate.is_called(name));
         let settings = self.config.tools.iter().flatten().map(|name| ("tools", name));
         let settings = settings
             .chain(self.config.rename.keys().map(|name| ("rename", name)))
             .chain(self.config.tool_settings.keys().map(|name| ("tool", name)));
         for (setting, name) in settings {
-            if !known(name) {
+            let means = |candidate: &Candidate| match setting {
+                "rename" => candidate.is_called(name),
+                _ => self.means(candidate, name),
+            };
+            if !candidates.iter().any(means) {
                 let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
                 let near = nearest(name, names.iter().copied());
                 let hint = near.first().or(names.first()).map(|near| format!("; it has `{near}`"));
@@ -258,7 +261,21 @@ impl Loader<'_> {
 
     fn is_wanted(&self, candidate: &Candidate) -> bool {
         let wanted = self.config.tools.as_ref();
-        wanted.is_none_or(|tools| tools.iter().any(|name| candidate.is_called(name)))
+        wanted.is_none_or(|tools| tools.iter().any(|name| self.means(candidate, name)))
+    }
+
+    /// Whether `tools` and `tool` mean this one by `name`: its own, or the one that it is given here.
+    fn means(&self, candidate: &Candidate, name: &str) -> bool {
+        candidate.is_called(name) || self.given_name(candidate) == name
+    }
+
+    /// The name under which models know it.
+    fn given_name(&self, candidate: &Candidate) -> String {
+        let renamed = self.config.rename.iter().find(|(name, _)| candidate.is_called(name));
+        match renamed {
+            Some((_, name)) => name.clone(),
+            None => format!("{}{}", self.config.prefix, candidate.name),
+        }
     }
 
     fn tool(&self, component: &Arc<LoadedComponent>, candidate: Candidate, dirs: &Dirs) -> Result<Arc<Tool>> {
@@ -266,11 +283,7 @@ impl Loader<'_> {
         let nothing = Limits::new();
         let of_tool = settings.map_or(&nothing, |settings| &settings.limits);
         let limits = Limits::resolve(self.scopes.into_iter().chain([of_tool, self.over]));
-        let renamed = self.config.rename.iter().find(|(name, _)| candidate.is_called(name));
-        let name = match renamed {
-            Some((_, name)) => name.clone(),
-            None => format!("{}{}", self.config.prefix, candidate.name),
-        };
+        let name = self.given_name(&candidate);
         let name = tool_name(&name).map_err(|error| Error::Config {
             at: format!("component.{}", self.config.name),
             message: format!("`{name}` cannot be a tool's name: {error}"),
@@ -301,7 +314,7 @@ impl Loader<'_> {
         self.config
             .tool_settings
             .iter()
-            .find(|(name, _)| candidate.is_called(name))
+            .find(|(name, _)| self.means(candidate, name))
             .map(|(_, settings)| settings)
     }
 
