@@ -429,7 +429,7 @@ async fn a_timeout_of_the_call_counts_if_it_is_shorter_and_is_named() {
     );
     let outcome = call(&whole, "sleep", json!({ "ms": 60_000 })).await;
     let limit = outcome.error.unwrap().limit.unwrap();
-    assert_eq!((limit.allowed.as_str(), limit.setting.as_str()), ("100ms", "policy.call_timeout"));
+    assert_eq!((limit.name.as_str(), limit.setting.as_str()), ("timeout", "policy.call_timeout"));
 }
 
 #[tokio::test]

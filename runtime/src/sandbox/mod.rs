@@ -72,18 +72,18 @@ pub(crate) struct Sandbox {
     compiler: Compiler,
     cache: Option<CompileCache>,
     threads: GuestThreads,
-    reactor: Reactor,
+    reactor: Arc<Reactor>,
 }
 
 impl Sandbox {
     pub fn new(settings: EngineSettings, compiler: Compiler, cache: Option<CompileCache>) -> Result<Self> {
-        let reactor = Reactor::new()?;
+        let reactor = Arc::new(Reactor::new()?);
         Ok(Self {
             engines: Engines::new(settings),
             linkers: Mutex::default(),
             compiler,
             cache,
-            threads: GuestThreads::new(reactor.handle().clone()),
+            threads: GuestThreads::new(Arc::clone(&reactor)),
             reactor,
         })
     }

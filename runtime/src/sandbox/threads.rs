@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
+use super::reactor::Reactor;
 
 /// A cell's work, which owns everything that it needs, and what it holds until its thread is free again.
 struct Job {
@@ -25,7 +25,7 @@ const IDLE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(crate) struct GuestThreads {
     shared: Arc<Shared>,
-    handle: Handle,
+    reactor: Arc<Reactor>,
 }
 
 struct Shared {
@@ -43,10 +43,10 @@ struct Queue {
 }
 
 impl GuestThreads {
-    /// A pool whose threads use the timers behind `handle`.
-    pub fn new(handle: Handle) -> Self {
+    /// A pool whose threads use the timers of `reactor`, and keep it: a cell may outlive the runtime that began it.
+    pub fn new(reactor: Arc<Reactor>) -> Self {
         let shared = Arc::new(Shared { queue: Mutex::default(), work: Condvar::new() });
-        Self { shared, handle }
+        Self { shared, reactor }
     }
 
     /// Runs `work` on a thread of the pool, a new one if none is idle. `permit` is dropped once the thread is free
@@ -92,12 +92,12 @@ impl GuestThreads {
     }
 
     fn spawn(&self) -> std::io::Result<()> {
-        let (shared, handle) = (Arc::clone(&self.shared), self.handle.clone());
+        let (shared, reactor) = (Arc::clone(&self.shared), Arc::clone(&self.reactor));
         std::thread::Builder::new()
             .name("toolcell-guest".to_owned())
             .spawn(move || {
                 while let Some(job) = shared.next() {
-                    handle.block_on(job.work);
+                    reactor.handle().block_on(job.work);
                     shared.finished(job.permit);
                 }
             })
@@ -145,9 +145,9 @@ impl Shared {
 mod tests {
     use super::*;
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn a_stuck_job_does_not_hold_up_the_next() -> std::io::Result<()> {
-        let threads = GuestThreads::new(Handle::current());
+    #[tokio::test]
+    async fn a_stuck_job_does_not_hold_up_the_next() -> Result<(), Box<dyn std::error::Error>> {
+        let threads = GuestThreads::new(Arc::new(Reactor::new()?));
         let (release, stuck) = std::sync::mpsc::channel::<()>();
         threads.run(async move { assert!(stuck.recv().is_err()) }, ())?;
         let (done, finished) = tokio::sync::oneshot::channel();
