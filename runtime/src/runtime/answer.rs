@@ -117,7 +117,7 @@ impl Answering<'_> {
             }
             other => other,
         };
-        match self.json(clean_value(value), &shrink, &bounds) {
+        match self.json(clean_value(value), &shrink, &bounds, Keeping::Store) {
             Ok((value, truncated)) => {
                 outcome.content.push(Content::Text { text: text_of(&value) });
                 outcome.truncated = outcome.truncated.take().or(truncated);
@@ -138,7 +138,7 @@ impl Answering<'_> {
         self.content(content, &mut room, outcome);
         let Some(structured) = structured else { return };
         room.release();
-        match self.json(clean_value(structured), &Shrink::Any, self.bounds) {
+        match self.json(clean_value(structured), &Shrink::Any, self.bounds, Keeping::Store) {
             Ok((value, truncated)) => {
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(value);
@@ -148,48 +148,61 @@ impl Answering<'_> {
     }
 
     /// Adds blocks while there is room: text and JSON are cut, links that do not fit are left out with a note. Media
-    /// stay whole, since a part of an image is none; the limit of the result's bytes bounds them.
+    /// stay whole, since a part of an image is none; the limit of the result's bytes bounds them. Blocks that do not
+    /// fit are stored together, once, and none is looked at after the room is used up.
     fn content(&self, blocks: Vec<Content>, room: &mut Room, outcome: &mut Outcome) {
+        let full = Full::of(&blocks);
+        let handle = if full.fits(room) { None } else { self.keep(&full.text) };
+        let keeping = Keeping::Stored(handle.as_ref());
+        let mut left_out = 0_usize;
         for block in blocks {
+            if room.is_used_up() && !is_media(&block) {
+                left_out += 1;
+                continue;
+            }
             let bounds = room.bounds(self.bounds);
             let block = match block {
-                Content::Text { text } => self.block_of_text(&text, &bounds, outcome),
-                Content::Json { json } => match self.json(clean_value(json), &Shrink::Any, &bounds) {
-                    Ok((json, truncated)) => {
-                        outcome.truncated = outcome.truncated.take().or(truncated);
-                        Some(Content::Json { json })
+                Content::Text { text } => self.block_of_text(&text, &bounds, keeping, outcome),
+                Content::Json { json } => {
+                    match self.json(clean_value(json), &Shrink::Any, &bounds, keeping) {
+                        Ok((json, truncated)) => {
+                            outcome.truncated = outcome.truncated.take().or(truncated);
+                            Some(Content::Json { json })
+                        }
+                        Err(error) => self.block_of_text(&error.message, &bounds, keeping, outcome),
                     }
-                    Err(error) => self.block_of_text(&error.message, &bounds, outcome),
-                },
+                }
                 Content::Link { uri, name, mime_type } => {
                     let bytes = uri.len() + name.as_ref().map_or(0, String::len);
                     if bytes <= bounds.max_bytes {
                         Some(Content::Link { uri, name, mime_type })
                     } else {
                         let note = format!("[a link of {bytes} bytes left out]");
-                        self.block_of_text(&note, &bounds, outcome)
+                        self.block_of_text(&note, &bounds, keeping, outcome)
                     }
                 }
                 other => Some(other),
             };
             let Some(block) = block else { continue };
-            match &block {
-                Content::Text { text } => room.take(text),
-                Content::Json { json } => room.take(&json.to_string()),
-                Content::Link { uri, name, .. } => {
-                    room.take(uri);
-                    room.take(name.as_deref().unwrap_or_default());
-                }
-                _ => {}
-            }
+            room.take_block(&block);
             outcome.content.push(block);
+        }
+        if left_out > 0 && outcome.truncated.is_none() {
+            outcome.truncated = Some(full.truncation(handle.as_ref()));
         }
     }
 
     /// A block of text, unless nothing of it fits.
-    fn block_of_text(&self, text: &str, bounds: &Bounds, outcome: &mut Outcome) -> Option<Content> {
-        let (cut, truncated) = self.text(text, bounds, Keep::Ends);
-        outcome.truncated = outcome.truncated.take().or(truncated);
+    fn block_of_text(
+        &self,
+        text: &str,
+        bounds: &Bounds,
+        keeping: Keeping<'_>,
+        outcome: &mut Outcome,
+    ) -> Option<Content> {
+        let bounded = bound_text(text, bounds, Keep::Ends, |text| text, |full| self.kept(keeping, full));
+        let cut = bounded.text.into_owned();
+        outcome.truncated = outcome.truncated.take().or(bounded.truncation);
         (!cut.is_empty() || text.is_empty()).then_some(Content::Text { text: cut })
     }
 
@@ -226,6 +239,7 @@ impl Answering<'_> {
         value: Value,
         shrink: &Shrink,
         bounds: &Bounds,
+        keeping: Keeping<'_>,
     ) -> Result<(Value, Option<Truncation>), CallError> {
         let text = value.to_string();
         if text.len() <= bounds.max_bytes {
@@ -237,14 +251,70 @@ impl Answering<'_> {
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let mut truncation = Truncation::new(bytes, 1, Vec::new());
         truncation.shortened = shortened;
-        truncation.handle = self.keep(&text).map(|handle| handle.to_string());
+        truncation.handle = self.kept(keeping, &text).map(|handle| handle.to_string());
         Ok((value, Some(truncation)))
+    }
+
+    fn kept(&self, keeping: Keeping<'_>, full: &str) -> Option<Handle> {
+        match keeping {
+            Keeping::Store => self.keep(full),
+            Keeping::Stored(handle) => handle.cloned(),
+        }
     }
 
     /// Stores a full output. One that cannot be stored is still answered, without a handle.
     fn keep(&self, full: &str) -> Option<Handle> {
         self.outputs.put(self.session, full.as_bytes()).ok()
     }
+}
+
+/// Where the full text of something that is cut goes.
+#[derive(Clone, Copy)]
+enum Keeping<'a> {
+    /// Into the store.
+    Store,
+    /// It is there already, as a part of this.
+    Stored(Option<&'a Handle>),
+}
+
+/// The text of several blocks together.
+struct Full {
+    text: String,
+}
+
+impl Full {
+    fn of(blocks: &[Content]) -> Self {
+        let mut text = String::new();
+        for block in blocks {
+            match block {
+                Content::Text { text: block } => text.push_str(&clean(block)),
+                Content::Json { json } => text.push_str(&json.to_string()),
+                Content::Link { uri, .. } => text.push_str(uri),
+                _ => continue,
+            }
+            text.push('\n');
+        }
+        Self { text }
+    }
+
+    fn fits(&self, room: &Room) -> bool {
+        self.text.len() <= room.bytes && self.lines() <= room.lines
+    }
+
+    fn lines(&self) -> usize {
+        self.text.lines().count()
+    }
+
+    fn truncation(&self, handle: Option<&Handle>) -> Truncation {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let mut truncation = Truncation::new(number(self.text.len()), number(self.lines()), Vec::new());
+        truncation.handle = handle.map(ToString::to_string);
+        truncation
+    }
+}
+
+fn is_media(block: &Content) -> bool {
+    matches!(block, Content::Image { .. } | Content::Audio { .. } | Content::Blob { .. })
 }
 
 fn too_large(bytes: usize, limits: &EffectiveLimits) -> CallError {
@@ -363,6 +433,22 @@ impl Room {
     fn take(&mut self, text: &str) {
         self.bytes = self.bytes.saturating_sub(text.len() + 1);
         self.lines = self.lines.saturating_sub(text.matches('\n').count() + 1);
+    }
+
+    fn take_block(&mut self, block: &Content) {
+        match block {
+            Content::Text { text } => self.take(text),
+            Content::Json { json } => self.take(&json.to_string()),
+            Content::Link { uri, name, .. } => {
+                self.take(uri);
+                self.take(name.as_deref().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn is_used_up(&self) -> bool {
+        self.bytes == 0 || self.lines == 0
     }
 
     fn bounds(&self, bounds: &Bounds) -> Bounds {

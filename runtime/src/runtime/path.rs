@@ -167,7 +167,7 @@ async fn cell(
     started: Instant,
 ) -> CellReport {
     let sandbox = &shared.sandbox;
-    let whole = Whole { shared, call, deadline: started + shared.call_timeout };
+    let whole = Whole { shared, call, deadline: later(started, shared.call_timeout) };
     let ready = async {
         let permit = shared.door.enter(whole.deadline).await?;
         let prepared = tool.component.prepared(sandbox, tool.meter()).await;
@@ -244,6 +244,13 @@ impl Whole<'_> {
         let message = format!("the call was not ready to run within {allowed}; try again later");
         CallError::new(ErrorKind::Timeout, message).help("raise `policy.call_timeout`")
     }
+}
+
+/// How far ahead a deadline can be: a century, which every clock and timer takes.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+fn later(started: Instant, timeout: Duration) -> Instant {
+    started + timeout.min(FOREVER)
 }
 
 fn nanos(duration: Duration) -> u64 {
