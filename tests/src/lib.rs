@@ -1,9 +1,14 @@
 //! What every promise needs: the probing guests, and runtimes with little said.
 
+mod crafted;
+pub mod process;
+
 use std::path::PathBuf;
 
 use serde_json::Value;
 use toolcell::{Grant, Limits, Outcome, Runtime, RuntimeBuilder, ToolCall, ToolComponent};
+
+pub use crafted::{component, crafted};
 
 /// The file of a guest of `tests/guests`, built by `tests/guests/build.sh`.
 pub fn guest(name: &str) -> PathBuf {

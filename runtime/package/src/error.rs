@@ -1,5 +1,7 @@
 //! Why a component could not be packed or its section not be read.
 
+use std::path::PathBuf;
+
 /// What went wrong, for whoever packs or loads the component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -43,6 +45,22 @@ pub enum PackageError {
         /// The function, type or world whose comment it is.
         subject: String,
         /// What is wrong and what to write instead.
+        message: String,
+    },
+    /// Something is wrong with a file that was named, or with what it contains.
+    #[error("{}: {message}", path.display())]
+    In {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// The packed component cannot be written.
+    #[error("cannot write {}: {message}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
         message: String,
     },
 }

@@ -4,6 +4,7 @@
 mod document;
 mod error;
 mod exports;
+mod pack;
 mod section;
 mod tags;
 mod undescribed;
@@ -12,6 +13,7 @@ mod wit;
 pub use document::{Hints, MemberDoc, Need, Package, ToolDoc, TypeDoc};
 pub use error::PackageError;
 pub use exports::{Export, exports, type_key};
+pub use pack::Packing;
 pub use section::{MAX_BYTES, SECTION, append, read};
 pub use undescribed::Undescribed;
 pub use wit::parse_wit;

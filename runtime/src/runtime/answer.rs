@@ -107,13 +107,16 @@ impl Answering<'_> {
         };
         let bounds = room.bounds(self.bounds);
         let shrink = signature.returns().shrink();
-        if let (Value::String(text), Shrink::Text) = (&value, &shrink) {
-            let (text, truncated) = self.text(text, &bounds, Keep::Ends);
-            outcome.truncated = outcome.truncated.take().or(truncated);
-            outcome.structured = Some(signature.returns().structured(Value::String(text.clone())));
-            outcome.content.push(Content::Text { text });
-            return;
-        }
+        let value = match value {
+            Value::String(text) if shrink == Shrink::Text => {
+                let (text, truncated) = self.owned_text(text, &bounds);
+                outcome.truncated = outcome.truncated.take().or(truncated);
+                outcome.structured = Some(signature.returns().structured(Value::String(text.clone())));
+                outcome.content.push(Content::Text { text });
+                return;
+            }
+            other => other,
+        };
         match self.json(clean_value(value), &shrink, &bounds) {
             Ok((value, truncated)) => {
                 outcome.content.push(Content::Text { text: text_of(&value) });
@@ -149,6 +152,14 @@ impl Answering<'_> {
     fn content(&self, blocks: Vec<Content>, room: &mut Room, outcome: &mut Outcome) {
         for block in blocks {
             let bounds = room.bounds(self.bounds);
+            // A tool may emit without end: what no reader will see is not worth cleaning and keeping piece by piece.
+            let full = bounds.max_bytes == 0 || bounds.max_lines == 0;
+            if full
+                && outcome.truncated.is_some()
+                && matches!(block, Content::Text { .. } | Content::Json { .. } | Content::Link { .. })
+            {
+                continue;
+            }
             let block = match block {
                 Content::Text { text } => self.block_of_text(&text, &bounds, outcome),
                 Content::Json { json } => match self.json(clean_value(json), &Shrink::Any, &bounds) {
@@ -207,6 +218,15 @@ impl Answering<'_> {
     fn text(&self, text: &str, bounds: &Bounds, keep: Keep) -> (String, Option<Truncation>) {
         let truncated = bound_text(text, bounds, keep, |text| text, |full| self.keep(full));
         (truncated.text.into_owned(), truncated.truncation)
+    }
+
+    /// The same for a text that is ours: what passes unchanged is not copied.
+    fn owned_text(&self, text: String, bounds: &Bounds) -> (String, Option<Truncation>) {
+        let bounded = bound_text(&text, bounds, Keep::Ends, |text| text, |full| self.keep(full));
+        match bounded.text {
+            Cow::Borrowed(kept) if kept.len() == text.len() => (text, None),
+            kept => (kept.into_owned(), bounded.truncation),
+        }
     }
 
     fn json(

@@ -169,7 +169,7 @@ impl RuntimeBuilder {
                 output,
                 outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
                 call_timeout: self.config.call_timeout,
-                call_timeout_origin: self.config.call_timeout_origin,
+                call_timeout_origin: call_timeout_origin(&self.config),
                 sandbox,
             }),
         })
@@ -199,4 +199,10 @@ impl RuntimeBuilder {
             instances: largest.get(Limit::Instances),
         }
     }
+}
+
+/// Where the time for a whole call was set; its default has an address as well, for errors to name.
+fn call_timeout_origin(config: &Config) -> Origin {
+    let origin = config.call_timeout_origin.clone();
+    if origin.setting.is_empty() { Origin::setting("policy.call_timeout") } else { origin }
 }

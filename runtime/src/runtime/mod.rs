@@ -3,6 +3,7 @@
 mod admission;
 mod answer;
 mod builder;
+mod explain;
 mod path;
 
 use std::future::{Future, IntoFuture};
@@ -13,6 +14,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub use builder::RuntimeBuilder;
+pub use explain::Explanation;
 
 use crate::call::{Outcome, ToolCall};
 use crate::config::OutputBounds;

@@ -1,7 +1,7 @@
 //! The path of one call, in the order of the steps that the architecture numbers.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,15 +14,16 @@ use crate::schema::{self, ParseError};
 use crate::tool::{Entry, Tool};
 
 /// Runs a call from its entry to its outcome.
-pub(super) async fn run(call: Call) -> Outcome {
+pub(super) async fn run(mut call: Call) -> Outcome {
     let started = Instant::now();
     let shared = Arc::clone(&call.runtime.shared);
     let mut outcome = outcome_of(&call);
+    let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let end = match find(&shared, &call.call.name) {
         Ok(tool) => {
             let tool = Arc::clone(tool);
-            let limits = effective(&shared, &tool, &call);
-            match canonical(&tool, &limits, &call.call.arguments) {
+            let limits = effective(&tool, &call);
+            match canonical(&tool, &limits, arguments) {
                 Ok((arguments, repaired)) => {
                     outcome.repaired = repaired;
                     let report = cell(&shared, &call, &tool, arguments, Arc::clone(&limits), started).await;
@@ -64,7 +65,7 @@ fn outcome_of(call: &Call) -> Outcome {
 }
 
 /// Step 2.
-fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
+pub(super) fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
     shared.registry.get(name).ok_or_else(|| {
         let near = shared.registry.nearest(name);
         let hint = match near.as_slice() {
@@ -77,17 +78,17 @@ fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> 
 }
 
 /// Steps 1, 3 and 4: the arguments as every later step sees them.
-fn canonical(
+pub(super) fn canonical(
     tool: &Tool,
     limits: &EffectiveLimits,
-    arguments: &Arguments,
+    arguments: Arguments,
 ) -> Result<(Value, Vec<Repair>), CallError> {
     let bounds =
         schema::Bounds { bytes: limits.get_usize(Limit::ArgumentBytes), ..schema::Bounds::default() };
     let mode = tool.component.repair;
     let parsed = match arguments {
-        Arguments::Text(text) => schema::parse_arguments(text, bounds, mode),
-        Arguments::Value(value) => schema::accept_arguments(value.clone(), bounds, mode),
+        Arguments::Text(text) => schema::parse_arguments(&text, bounds, mode),
+        Arguments::Value(value) => schema::accept_arguments(value, bounds, mode),
     };
     let (value, decoded) = parsed.map_err(|error| unreadable(&error, limits))?;
     let Entry::Typed { signature, .. } = &tool.entry else {
@@ -127,20 +128,32 @@ fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
     error
 }
 
-/// The tool's limits, lowered by what the caller asked for and by what is left of the whole path's time.
-fn effective(shared: &Shared, tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
-    let asked = call.timeout.filter(|timeout| *timeout < tool.limits.timeout());
-    let whole = Some(shared.call_timeout).filter(|timeout| *timeout < tool.limits.timeout());
-    if asked.is_none() && whole.is_none() {
-        return Arc::clone(&tool.limits);
+/// The tool's limits, lowered by what the caller asked for.
+pub(super) fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
+    match call.timeout {
+        Some(timeout) if timeout < tool.limits.timeout() => {
+            lowered(&tool.limits, timeout, Origin::setting("the call's own timeout"))
+        }
+        _ => Arc::clone(&tool.limits),
     }
-    let mut limits = EffectiveLimits::clone(&tool.limits);
-    if let Some(timeout) = whole {
-        limits.cap_timeout(timeout, shared.call_timeout_origin.clone());
+}
+
+/// The limits, lowered to what is left of the time for the whole path.
+pub(super) fn within_whole(
+    shared: &Shared,
+    limits: Arc<EffectiveLimits>,
+    remaining: Duration,
+) -> Arc<EffectiveLimits> {
+    if remaining < limits.timeout() {
+        lowered(&limits, remaining, shared.call_timeout_origin.clone())
+    } else {
+        limits
     }
-    if let Some(timeout) = asked {
-        limits.cap_timeout(timeout, Origin::setting("the call's own timeout"));
-    }
+}
+
+fn lowered(limits: &EffectiveLimits, timeout: Duration, origin: Origin) -> Arc<EffectiveLimits> {
+    let mut limits = limits.clone();
+    limits.cap_timeout(timeout, origin);
     Arc::new(limits)
 }
 
@@ -153,17 +166,19 @@ async fn cell(
     limits: Arc<EffectiveLimits>,
     started: Instant,
 ) -> CellReport {
-    let deadline = started + shared.call_timeout;
     let sandbox = &shared.sandbox;
-    let permit = match sandbox.entered(or_cancelled(call, shared.door.enter(deadline))).await {
-        Ok(permit) => permit,
+    let whole = Whole { shared, call, deadline: started + shared.call_timeout };
+    let ready = async {
+        let permit = shared.door.enter(whole.deadline).await?;
+        let prepared = tool.component.prepared(sandbox, tool.meter()).await;
+        Ok((permit, prepared.map_err(|error| broken(&error))?))
+    };
+    let (permit, prepared) = match sandbox.entered(whole.within(ready)).await {
+        Ok(ready) => ready,
         Err(error) => return CellReport::failed(error),
     };
-    let prepared = tool.component.prepared(sandbox, tool.meter());
-    let prepared = match or_cancelled(call, async { prepared.await.map_err(|error| broken(&error)) }).await {
-        Ok(prepared) => prepared,
-        Err(error) => return CellReport::failed(error),
-    };
+    let remaining = whole.deadline.saturating_duration_since(Instant::now());
+    let limits = within_whole(shared, limits, remaining);
     let invocation = match &tool.entry {
         Entry::Typed { signature, typed, .. } => match tool.export(&prepared) {
             Some(export) => {
@@ -204,16 +219,35 @@ fn context(shared: &Shared, call: &Call) -> CallContext {
     }
 }
 
-/// `work`, unless the caller gives up first.
-async fn or_cancelled<T>(
-    call: &Call,
-    work: impl Future<Output = Result<T, CallError>>,
-) -> Result<T, CallError> {
-    tokio::select! {
-        biased;
-        done = work => done,
-        () = call.cancel.cancelled() => Err(CallError::new(ErrorKind::Cancelled, "the call was cancelled")),
+/// The time for the whole path of a call.
+struct Whole<'a> {
+    shared: &'a Shared,
+    call: &'a Call,
+    deadline: Instant,
+}
+
+impl Whole<'_> {
+    /// `work`, unless the caller gives up or the time is over first. Must be polled where timers are in reach.
+    async fn within<T>(&self, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = self.call.cancel.cancelled() => {
+                Err(CallError::new(ErrorKind::Cancelled, "the call was cancelled"))
+            }
+            () = tokio::time::sleep_until(self.deadline.into()) => Err(self.over()),
+        }
     }
+
+    fn over(&self) -> CallError {
+        let allowed = Limit::Timeout.format(nanos(self.shared.call_timeout));
+        let message = format!("the call was not ready to run within {allowed}; try again later");
+        CallError::new(ErrorKind::Timeout, message).help("raise `policy.call_timeout`")
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn broken(error: &crate::error::Error) -> CallError {

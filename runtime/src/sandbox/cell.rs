@@ -19,7 +19,7 @@ use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
 use super::limiter::Limiter;
-use super::state::{Budget, CallContext, CellState, Crossings};
+use super::state::{Budget, CallContext, CellState, Crossings, LazyWasi};
 use super::stdio::Sink;
 use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, Prepared, RESULT_LIFT_BYTES};
@@ -129,7 +129,7 @@ impl Cell {
         let mut store = Store::new(
             self.prepared.engine(),
             CellState {
-                wasi: self.wasi(&stdout, &stderr),
+                wasi: LazyWasi::new(self.wasi(&stdout, &stderr)),
                 table,
                 limiter: Limiter::new(limits),
                 dirs: DirsState::new(Arc::clone(&self.dirs), limits),
@@ -175,17 +175,25 @@ impl Cell {
         }
     }
 
-    fn wasi(&self, stdout: &Sink, stderr: &Sink) -> WasiCtx {
-        let mut wasi = WasiCtx::builder();
-        wasi.stdout(stdout.clone()).stderr(stderr.clone());
-        wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
-        for (name, value) in self.env.iter() {
-            wasi.env(name, value);
+    /// How to make the WASI context: nothing of the host's is inherited, and there is no network.
+    fn wasi(&self, stdout: &Sink, stderr: &Sink) -> impl FnOnce() -> WasiCtx + Send + 'static {
+        let (stdout, stderr, env) = (stdout.clone(), stderr.clone(), Arc::clone(&self.env));
+        let command = match &self.invocation {
+            Invocation::Typed { .. } => None,
+            Invocation::Command { stdin, name } => Some((stdin.clone(), name.clone())),
+        };
+        move || {
+            let mut wasi = WasiCtx::builder();
+            wasi.stdout(stdout).stderr(stderr);
+            wasi.allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
+            for (name, value) in env.iter() {
+                wasi.env(name, value);
+            }
+            if let Some((stdin, name)) = command {
+                wasi.stdin(MemoryInputPipe::new(stdin)).arg(name);
+            }
+            wasi.build()
         }
-        if let Invocation::Command { stdin, name } = &self.invocation {
-            wasi.stdin(MemoryInputPipe::new(stdin.clone())).arg(name);
-        }
-        wasi.build()
     }
 
     async fn work(&self, store: &mut Store<CellState>) -> wasmtime::Result<Result<Returned, CallError>> {

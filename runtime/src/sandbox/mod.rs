@@ -144,13 +144,15 @@ impl Sandbox {
 
     /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories. `permit` is
     /// held until the store is dropped, whatever happened to the caller.
-    pub async fn run(&self, cell: Cell, permit: impl Send + 'static) -> CellReport {
+    pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> CellReport {
         if cell.dirs.is_empty() {
             let mut report = None;
             Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
             drop(permit);
             return report.unwrap_or_else(lost);
         }
+        // A token of its own: what ends this cell must not end others of the same caller.
+        cell.cancel = cell.cancel.child_token();
         let cancel = cell.cancel.clone();
         let patience = cell.limits.timeout().saturating_add(STUCK_AFTER);
         let (sender, receiver) = oneshot::channel();

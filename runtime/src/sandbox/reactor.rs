@@ -40,24 +40,27 @@ impl Drop for Reactor {
     }
 }
 
-/// Polls a future with the runtime's timers in reach, whatever executor polls it.
-pub(crate) struct Entered<F> {
-    handle: Handle,
-    future: Pin<Box<F>>,
+pin_project_lite::pin_project! {
+    /// Polls a future with the runtime's timers in reach, whatever executor polls it.
+    pub(crate) struct Entered<F> {
+        handle: Handle,
+        #[pin]
+        future: F,
+    }
 }
 
 impl<F: Future> Entered<F> {
     pub fn new(handle: Handle, future: F) -> Self {
-        Self { handle, future: Box::pin(future) }
+        Self { handle, future }
     }
 }
 
 impl<F: Future> Future for Entered<F> {
     type Output = F::Output;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = &mut *self;
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
         let _entered = this.handle.enter();
-        this.future.as_mut().poll(context)
+        this.future.poll(context)
     }
 }

@@ -48,7 +48,7 @@ const MAX_RECORD_BYTES: usize = 4 << 10;
 
 /// The data of one store.
 pub(crate) struct CellState {
-    pub wasi: WasiCtx,
+    pub wasi: LazyWasi,
     pub table: ResourceTable,
     pub limiter: Limiter,
     pub dirs: DirsState,
@@ -63,6 +63,23 @@ pub(crate) struct CellState {
     pub chunks: Vec<Content>,
     pub denials: Vec<Denial>,
     pub crossings: Crossings,
+}
+
+/// The WASI context, made when the guest first uses WASI: many calls never do.
+pub(crate) struct LazyWasi {
+    make: Option<Box<dyn FnOnce() -> WasiCtx + Send>>,
+    made: Option<WasiCtx>,
+}
+
+impl LazyWasi {
+    pub fn new(make: impl FnOnce() -> WasiCtx + Send + 'static) -> Self {
+        Self { make: Some(Box::new(make)), made: None }
+    }
+
+    pub fn get(&mut self) -> &mut WasiCtx {
+        let make = &mut self.make;
+        self.made.get_or_insert_with(|| make.take().map_or_else(|| WasiCtx::builder().build(), |make| make()))
+    }
 }
 
 /// What is left of the totals over a call.
@@ -89,6 +106,11 @@ impl Budget {
 
     pub fn limits(&self) -> &EffectiveLimits {
         &self.limits
+    }
+
+    /// The limits, to be kept beside the store.
+    pub fn shared_limits(&self) -> Arc<EffectiveLimits> {
+        Arc::clone(&self.limits)
     }
 
     /// Counts bytes that the guest makes the host copy or allocate.
@@ -133,6 +155,6 @@ impl CellState {
 
 impl WasiView for CellState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        WasiCtxView { ctx: self.wasi.get(), table: &mut self.table }
     }
 }

@@ -1,5 +1,7 @@
 //! The tools that are shipped with the runtime.
 
+use crate::error::{Error, Result};
+
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
 pub const BUILTINS: [&str; 2] = ["basics", "files"];
@@ -8,9 +10,23 @@ pub const BUILTINS: [&str; 2] = ["basics", "files"];
 #[cfg(not(feature = "builtin-tools"))]
 pub const BUILTINS: [&str; 0] = [];
 
-/// The component of that name.
+/// The shipped component of that name.
+///
+/// # Errors
+/// When none is shipped under it; names those that are.
+pub fn builtin_bytes(name: &str) -> Result<&'static [u8]> {
+    builtin(name).ok_or_else(|| {
+        let known = BUILTINS.map(|known| format!("`builtin:{known}`")).join(", ");
+        let known = if known.is_empty() { "none in this build".to_owned() } else { known };
+        Error::component(
+            format!("builtin:{name}"),
+            format!("there is no such component; shipped are: {known}"),
+        )
+    })
+}
+
 #[cfg(feature = "builtin-tools")]
-pub(crate) fn builtin(name: &str) -> Option<&'static [u8]> {
+fn builtin(name: &str) -> Option<&'static [u8]> {
     match name {
         "basics" => Some(include_bytes!("../../../guest-tools/dist/basics.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
@@ -18,8 +34,7 @@ pub(crate) fn builtin(name: &str) -> Option<&'static [u8]> {
     }
 }
 
-/// The component of that name.
 #[cfg(not(feature = "builtin-tools"))]
-pub(crate) fn builtin(_: &str) -> Option<&'static [u8]> {
+fn builtin(_: &str) -> Option<&'static [u8]> {
     None
 }

@@ -115,6 +115,11 @@ impl ToolComponent {
         self
     }
 
+    /// Everything that is set so far.
+    pub fn config(&self) -> &ComponentConfig {
+        &self.config
+    }
+
     fn settings(&mut self, tool: impl Into<String>) -> &mut ToolSettings {
         self.config.tool_settings.entry(tool.into()).or_default()
     }

@@ -12,7 +12,7 @@ use toolcell_package::{Export, Package, ToolDoc};
 
 use super::component::name_of;
 use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints};
-use super::{Entry, Tool, ToolComponent, builtin};
+use super::{Entry, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
@@ -79,16 +79,10 @@ pub(crate) fn load(
             Ok(vec![loaded])
         }
         Source::Builtin(builtin_name) => {
-            let bytes = builtin::builtin(builtin_name).ok_or_else(|| no_builtin(name, builtin_name))?;
+            let bytes = builtin_bytes(builtin_name)?;
             loader.component(name, bytes.into(), None, warnings).map(|loaded| vec![loaded])
         }
     }
-}
-
-fn no_builtin(name: &str, builtin: &str) -> Error {
-    let known = super::BUILTINS.map(|known| format!("`builtin:{known}`")).join(", ");
-    let known = if known.is_empty() { "none in this build".to_owned() } else { known };
-    Error::component(name, format!("there is no `builtin:{builtin}`; shipped are: {known}"))
 }
 
 /// The error with the file's name, for a reader who knows files better than components.

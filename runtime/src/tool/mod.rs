@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use toolcell_package::Hints;
 
-pub use builtin::BUILTINS;
+pub use builtin::{BUILTINS, builtin_bytes};
 pub use component::ToolComponent;
 pub(crate) use load::{LoadedComponent, load};
 

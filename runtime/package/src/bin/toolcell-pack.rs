@@ -1,15 +1,11 @@
 //! Packs a component: `toolcell-pack IN.wasm --wit DIR [--world W] -o OUT.wasm`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program speaks to its user")]
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use toolcell_package::{Package, append, exports, parse_wit};
-use wit_parser::decoding::{DecodedWasm, decode};
+use toolcell_package::Packing;
 
 const USAGE: &str = "usage: toolcell-pack IN.wasm --wit DIR [--world WORLD] -o OUT.wasm";
 
@@ -27,13 +23,13 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match pack(&arguments) {
-        Ok(warnings) => {
-            warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    match arguments.packing().run() {
+        Ok(undescribed) => {
+            undescribed.iter().for_each(|undescribed| eprintln!("warning: {undescribed}"));
             ExitCode::SUCCESS
         }
-        Err(message) => {
-            eprintln!("error: {message}");
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
@@ -85,59 +81,9 @@ impl Arguments {
             output: path(output, "`-o OUT.wasm`")?,
         })
     }
-}
 
-/// Writes the packed component; returns what is worth a warning.
-fn pack(arguments: &Arguments) -> Result<Vec<String>, String> {
-    let in_input = |message: String| format!("{}: {message}", arguments.input.display());
-    let component = fs::read(&arguments.input).map_err(|error| in_input(error.to_string()))?;
-    let (resolve, world) =
-        parse_wit(&arguments.wit, arguments.world.as_deref()).map_err(|error| error.to_string())?;
-    let package = Package::from_wit(&resolve, world)
-        .map_err(|error| format!("{}: {error}", arguments.wit.display()))?;
-    let packed = append(&component, &package).map_err(|error| in_input(error.to_string()))?;
-
-    let there = exported_keys(&component).map_err(in_input)?;
-    let described = exports(&resolve, world);
-    let missing: Vec<String> = described
-        .iter()
-        .filter(|export| !there.contains(&export.key))
-        .map(|export| format!("`{}`", export.key))
-        .collect();
-    if !missing.is_empty() {
-        return Err(in_input(format!(
-            "it does not export {}; give `--wit` and `--world` that it was built from",
-            missing.join(", ")
-        )));
+    fn packing(&self) -> Packing<'_> {
+        let Self { input, wit, world, output } = self;
+        Packing { input, wit, world: world.as_deref(), output }
     }
-    write_atomically(&arguments.output, &packed)
-        .map_err(|error| format!("cannot write {}: {error}", arguments.output.display()))?;
-    Ok(package.undescribed(&resolve, world).iter().map(ToString::to_string).collect())
-}
-
-fn exported_keys(component: &[u8]) -> Result<BTreeSet<String>, String> {
-    match decode(component) {
-        Ok(DecodedWasm::Component(resolve, world)) => {
-            Ok(exports(&resolve, world).into_iter().map(|export| export.key).collect())
-        }
-        Ok(DecodedWasm::WitPackage(..)) => Err("this is WIT in binary form; give the component".to_owned()),
-        Err(error) => Err(format!("the component is damaged: {error:#}")),
-    }
-}
-
-/// Writes beside `path` and renames, so that a reader sees the old file or the new one, never a part.
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}", std::process::id()));
-    let temporary = path.with_file_name(temporary);
-    let written = File::create_new(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first failure is the one to report.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

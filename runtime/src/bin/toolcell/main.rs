@@ -1,1 +1,58 @@
-fn main() {}
+//! The command line: one file a subcommand, and the only place that prints or ends the process.
+
+mod add;
+mod arguments;
+mod cache;
+mod call;
+mod check;
+mod cli;
+mod compiling;
+mod completions;
+mod config;
+mod describe;
+mod doctor;
+mod explain;
+mod failure;
+mod init;
+mod inspected;
+mod list;
+mod output;
+mod ready;
+mod report;
+mod terminal;
+mod toolset;
+mod trust;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use clap::Parser as _;
+
+use cli::Cli;
+
+/// What the last panic said, for the one line that is printed if it gets out.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    // Before anything else: a compiling child is limited first and reads its arguments by itself.
+    if let Some((first, rest)) = arguments.split_first()
+        && first == toolcell::sandbox::CHILD_ARGUMENT
+    {
+        return failure::of_child(toolcell::sandbox::compile_as_child(rest));
+    }
+    // The library catches panics of validators on hostile files; only one that gets out is a fault to be told.
+    std::panic::set_hook(Box::new(|info| {
+        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ");
+    }));
+    let ended = catch_unwind(AssertUnwindSafe(|| match Cli::try_parse() {
+        Ok(cli) => {
+            let is_json = cli.command.is_json();
+            cli.command.run().unwrap_or_else(|error| failure::report(&error, is_json))
+        }
+        Err(error) => failure::usage(&error, &arguments),
+    }));
+    ended.unwrap_or_else(|_| failure::panicked(&PANIC.lock().unwrap_or_else(PoisonError::into_inner)))
+}

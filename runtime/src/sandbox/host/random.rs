@@ -64,5 +64,5 @@ pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
 }
 
 fn view(state: &mut CellState) -> MeteredRandom<'_> {
-    MeteredRandom { random: state.wasi.random(), budget: &mut state.budget }
+    MeteredRandom { random: state.wasi.get().random(), budget: &mut state.budget }
 }

@@ -1,0 +1,56 @@
+# `make` alone lists what there is to do.
+SHELL := bash
+.DEFAULT_GOAL := help
+
+# Every build takes the whole workspace with its tests: fewer crates would select other features, and build wasmtime
+# (minutes) once more for each selection.
+TARGETS := --locked --workspace --all-targets
+TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
+
+TOOL_SOURCES := $(shell find guest-tools wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*')
+TEST_SOURCES := $(shell find tests/guests wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*')
+TOOLS := guest-tools/dist/files.wasm
+PROBES := tests/guests/dist/probe.wasm
+
+.PHONY: help build guests run test lint doc clean
+
+help: ## lists these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+
+guests: $(TOOLS) $(PROBES) ## builds the shipped tools and the tests' components (first: a compiler for them)
+
+$(TOOLS): $(TOOL_SOURCES)
+	guest-tools/build.sh
+	@touch $@
+
+$(PROBES): $(TEST_SOURCES)
+	tests/guests/build.sh
+	@touch $@
+
+build: guests ## builds the guests, then everything else
+	cargo build $(TARGETS)
+
+run: build ## shows toolcell at work on this folder
+	TOOLCELL=$(TARGET_DIR)/debug/toolcell tests/demo.sh
+
+test: build ## builds what is missing and runs all tests
+ifdef NEXTEST
+	cargo nextest run --locked --workspace
+else
+	cargo test --locked --workspace --all-targets
+endif
+
+lint: guests ## formatting, clippy, documentation, and what dependencies may be
+	cargo fmt --check
+	cargo clippy $(TARGETS) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+	@if command -v cargo-deny >/dev/null; then cargo deny --offline check bans licenses sources; \
+	else echo "cargo-deny is not installed (cargo install cargo-deny --locked)" >&2; exit 1; fi
+
+doc: guests ## builds the crates' documentation
+	cargo doc --locked --workspace --no-deps
+
+clean: ## removes everything that was built
+	cargo clean
+	rm -rf guest-tools/target guest-tools/dist tests/guests/target tests/guests/dist

@@ -1,0 +1,108 @@
+//! `toolcell cache`
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use toolcell::Error;
+use toolcell::config::Environment;
+use toolcell::sandbox::CompileCache;
+
+use crate::compiling::Compiling;
+use crate::ready::block_on;
+use crate::terminal::{print_json, print_line};
+use crate::toolset::ToolsetArgs;
+
+#[derive(Args)]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List the compiled components, by the digest of what they were compiled from
+    List {
+        /// Print one JSON document and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compile every component now, so that no call waits for it
+    Warm {
+        #[command(flatten)]
+        tools: ToolsetArgs,
+    },
+    /// Remove all compiled components
+    Clear,
+}
+
+impl CacheArgs {
+    pub fn is_json(&self) -> bool {
+        match &self.verb {
+            Verb::List { json } => *json,
+            Verb::Warm { tools } => tools.json,
+            Verb::Clear => false,
+        }
+    }
+}
+
+pub(crate) fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
+    match &args.verb {
+        Verb::List { json } => list(*json)?,
+        Verb::Warm { tools } => warm(tools)?,
+        Verb::Clear => {
+            let cache = open()?;
+            let removed = cache.clear().map_err(Error::file("clear", cache.path()))?;
+            print_line(format_args!("removed {removed} compiled components"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open() -> anyhow::Result<CompileCache> {
+    CompileCache::open(Environment::of_process()?.folders.compiled()).map_err(anyhow::Error::msg)
+}
+
+fn list(is_json: bool) -> anyhow::Result<()> {
+    let cache = open()?;
+    let mut entries = Vec::new();
+    let folder = std::fs::read_dir(cache.path()).map_err(Error::file("read", cache.path()))?;
+    for entry in folder.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_suffix(".cwasm") {
+            let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
+            // `sha256-DIGEST-SETTINGS`
+            let digest = name.rsplit_once('-').map_or(name, |(digest, _)| digest).replacen('-', ":", 1);
+            entries.push((digest, bytes));
+        }
+    }
+    entries.sort();
+    let (bytes, _) = cache.size().map_err(Error::file("read", cache.path()))?;
+    if is_json {
+        let entries: Vec<_> =
+            entries.iter().map(|(digest, bytes)| json!({ "digest": digest, "bytes": bytes })).collect();
+        return print_json(&json!({ "path": cache.path(), "bytes": bytes, "entries": entries }));
+    }
+    for (digest, bytes) in &entries {
+        print_line(format_args!("{bytes:>12}  {digest}"))?;
+    }
+    let count = entries.len();
+    Ok(print_line(format_args!("{count} compiled components, {bytes} bytes in {}", cache.path().display()))?)
+}
+
+fn warm(args: &ToolsetArgs) -> anyhow::Result<()> {
+    let toolset = args.open()?;
+    let runtime = toolset.runtime()?;
+    let cache = toolset.environment.folders.compiled();
+    let compiling = runtime.list().first().and_then(|tool| Compiling::watch(tool, &cache));
+    block_on(runtime.warm())??;
+    drop(compiling);
+    let mut components: Vec<String> = runtime.list().iter().map(|tool| tool.component().to_owned()).collect();
+    components.dedup();
+    components.sort();
+    components.dedup();
+    if args.json {
+        return print_json(&json!({ "components": components }));
+    }
+    Ok(print_line(format_args!("compiled: {}", components.join(", ")))?)
+}

@@ -1,0 +1,130 @@
+//! `toolcell check`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use toolcell::ToolComponent;
+use toolcell::config::Source;
+use toolcell::tool::builtin_bytes;
+
+use crate::inspected::{Checked, check_bytes};
+use crate::terminal::{Label, print_json, print_line, say};
+use crate::toolset::ToolsetArgs;
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// Components or folders of them; without any, the configuration and what it names is checked
+    #[arg(value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub tools: ToolsetArgs,
+}
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    if args.paths.is_empty() {
+        return check_toolset(args);
+    }
+    if !args.tools.component.is_empty() || args.tools.config.is_some() {
+        bail!("give either files to check, or --config and --component, not both");
+    }
+    let mut checked = Vec::new();
+    for path in &args.paths {
+        for file in files(path)? {
+            checked.push(check_file(&file, args.tools.wit.as_deref()));
+        }
+    }
+    report(&checked, &[], args.tools.json)
+}
+
+/// The file itself, or the components in a folder.
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let metadata = path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
+    if !metadata.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = path.read_dir().with_context(|| format!("cannot read {}", path.display()))?;
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|file| file.extension().is_some_and(|ending| ending == "wasm"))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        bail!("the folder {} has no file that ends in .wasm", path.display());
+    }
+    Ok(files)
+}
+
+fn check_file(path: &Path, wit: Option<&Path>) -> Checked {
+    let name = path.display().to_string();
+    match path.metadata() {
+        // A FIFO would never end.
+        Ok(metadata) if !metadata.is_file() => {
+            Checked::wrong(name, "this is no regular file; name a component")
+        }
+        Ok(metadata) if metadata.len() > toolcell::tool::inspect::MAX_COMPONENT_BYTES as u64 => {
+            Checked::wrong(
+                name,
+                format!("the file has {} bytes, more than a component may have", metadata.len()),
+            )
+        }
+        _ => match std::fs::read(path) {
+            Ok(bytes) => check_bytes(name, &bytes, wit),
+            Err(error) => Checked::wrong(name, format!("cannot be read: {error}")),
+        },
+    }
+}
+
+/// The configuration and every component that it names, or the components that flags name.
+fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    // What does not open is what was to be checked, unless there is nothing to open at all.
+    let toolset = match args.tools.open() {
+        Err(error) if error.is::<toolcell::Error>() => {
+            return report(&[], &[error.to_string()], args.tools.json);
+        }
+        opened => opened?,
+    };
+    let mut checked = Vec::new();
+    let ad_hoc = toolset.components.iter().map(ToolComponent::config);
+    for component in toolset.enabled().chain(ad_hoc) {
+        match &component.source {
+            Source::File(path) => checked.push(check_file(path, args.tools.wit.as_deref())),
+            Source::Folder(folder) => {
+                if let Ok(files) = files(folder) {
+                    checked.extend(files.iter().map(|file| check_file(file, None)));
+                }
+            }
+            Source::Builtin(name) => checked.push(match builtin_bytes(name) {
+                Ok(bytes) => check_bytes(format!("builtin:{name}"), bytes, None),
+                Err(error) => Checked::wrong(format!("builtin:{name}"), error.to_string()),
+            }),
+            _ => {}
+        }
+    }
+    let mut errors = Vec::new();
+    match toolset.builder().build_blocking() {
+        Ok(runtime) => {
+            if !args.tools.json {
+                let count = runtime.list().len();
+                print_line(format_args!("{}: {count} tools, all of them load", toolset.place()))?;
+            }
+        }
+        Err(error) => errors.push(error.to_string()),
+    }
+    report(&checked, &errors, args.tools.json)
+}
+
+fn report(checked: &[Checked], errors: &[String], is_json: bool) -> anyhow::Result<ExitCode> {
+    let is_fine = errors.is_empty() && checked.iter().all(|checked| checked.errors.is_empty());
+    if is_json {
+        let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
+        print_json(&json!({ "ok": is_fine, "files": files, "errors": errors }))?;
+    } else {
+        checked.iter().try_for_each(Checked::print)?;
+        errors.iter().for_each(|error| say(Label::Error, error));
+    }
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,83 @@
+//! What can be asked for.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    add, cache, call, check, completions, config, describe, doctor, explain, init, list, output, trust,
+};
+
+/// Runs tools that a language model calls, each call in a WebAssembly cell of its own
+#[derive(Parser)]
+#[command(name = "toolcell", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Write a toolcell.toml with the shipped tools, which read this folder
+    Init(init::InitArgs),
+    /// Add a component to toolcell.toml, showing what it asks for and what it gets
+    Add(add::AddArgs),
+    /// List the tools
+    List(list::ListArgs),
+    /// Show everything about one tool: arguments, result, grants, limits
+    Describe(describe::DescribeArgs),
+    /// Call a tool
+    Call(call::CallArgs),
+    /// Show what a call would do: its arguments, grants and limits; nothing runs
+    Explain(explain::ExplainArgs),
+    /// Check components, folders of them, or the configuration
+    Check(check::CheckArgs),
+    /// Read full outputs that were cut
+    Output(output::OutputArgs),
+    /// Trust the toolcell.toml that was found here, as it is now
+    Trust(trust::TrustArgs),
+    /// Look after the compiled components
+    Cache(cache::CacheArgs),
+    /// Show the configuration that holds, or the schema of toolcell.toml
+    Config(config::ConfigArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Check that this machine can run tools well
+    Doctor(doctor::DoctorArgs),
+}
+
+impl Command {
+    /// Whether errors are to be JSON too.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Self::Add(args) => args.json,
+            Self::List(args) => args.tools.json,
+            Self::Describe(args) => args.tools.json,
+            Self::Call(args) => args.tools.json,
+            Self::Explain(args) => args.tools.json,
+            Self::Check(args) => args.tools.json,
+            Self::Cache(args) => args.is_json(),
+            Self::Config(args) => args.is_json(),
+            Self::Doctor(args) => args.json,
+            _ => false,
+        }
+    }
+
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Init(args) => init::run(&args),
+            Self::Add(args) => add::run(&args),
+            Self::List(args) => list::run(&args),
+            Self::Describe(args) => describe::run(&args),
+            Self::Call(args) => call::run(&args),
+            Self::Explain(args) => explain::run(&args),
+            Self::Check(args) => check::run(&args),
+            Self::Output(args) => output::run(&args),
+            Self::Trust(args) => trust::run(&args),
+            Self::Cache(args) => cache::run(&args),
+            Self::Config(args) => config::run(&args),
+            Self::Completions(args) => completions::run(&args),
+            Self::Doctor(args) => doctor::run(&args),
+        }
+    }
+}

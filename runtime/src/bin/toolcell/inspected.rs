@@ -1,0 +1,160 @@
+//! What one file is, asks for and lacks.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use toolcell::Grant;
+use toolcell::schema::Signature;
+use toolcell::tool::inspect::{Inspection, classify_imports, inspect, lints};
+use toolcell_package::{Need, Package};
+
+use crate::terminal::print;
+
+/// The findings about one file.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    pub file: String,
+    /// What it is, in words.
+    pub what: String,
+    pub tools: Vec<String>,
+    /// What its author says that it needs.
+    pub asks: Vec<String>,
+    /// Imports that are refused when used, until something is granted.
+    pub imports: Vec<String>,
+    pub errors: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Checked {
+    /// A file that is no tool.
+    pub fn wrong(file: String, why: impl Into<String>) -> Self {
+        Self { file, errors: vec![why.into()], ..Self::default() }
+    }
+
+    pub fn to_json(&self) -> Value {
+        json!({
+            "file": self.file, "what": self.what, "tools": self.tools, "asks": self.asks,
+            "imports": self.imports, "errors": self.errors, "warnings": self.warnings,
+        })
+    }
+
+    /// One line for a file that is no tool, a few for one that is.
+    pub fn print(&self) -> std::io::Result<()> {
+        if let ([error], true) = (self.errors.as_slice(), self.what.is_empty()) {
+            return print(format!("{}: error: {error}\n", self.file));
+        }
+        let mut text = format!("{}: {}\n", self.file, self.what);
+        if !self.tools.is_empty() {
+            text.push_str(&format!("  tools: {}\n", self.tools.join(", ")));
+        }
+        for (label, lines) in [
+            ("asks for", &self.asks),
+            ("without a grant refused when used", &self.imports),
+            ("error", &self.errors),
+            ("warning", &self.warnings),
+        ] {
+            for line in lines {
+                text.push_str(&format!("  {label}: {line}\n"));
+            }
+        }
+        print(text)
+    }
+}
+
+/// Looks at a component, described by the WIT in `wit` if it is not packed.
+pub(crate) fn check_bytes(file: String, bytes: &[u8], wit: Option<&Path>) -> Checked {
+    let inspection = match inspect(bytes) {
+        Ok(inspection) => inspection,
+        Err(error) => return Checked::wrong(file, error.to_string()),
+    };
+    let package = match wit {
+        None => inspection.package.clone(),
+        Some(wit) => match Package::from_wit_dir(wit, None) {
+            Ok(package) => Some(package),
+            Err(error) => return Checked::wrong(file, format!("its WIT: {error}")),
+        },
+    };
+    let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
+    let imports = classify_imports(&inspection, &Grant::none());
+    checked.errors.extend(imports.refusal());
+    checked.imports.extend(
+        imports.needs_grant.iter().map(|need| format!("{} ({})", need.name, need.capability.setting())),
+    );
+    let newer = |name| format!("{name} is newer than this host; it loads if nothing new is used");
+    checked.warnings.extend(imports.newer.iter().map(newer));
+    checked.warnings.extend(lints(&inspection).iter().map(ToString::to_string));
+    if package.is_none() && !inspection.functions().is_empty() {
+        checked.warnings.push(
+            "it is not packed, so models are told nothing about its tools; run `toolcell pack`, or give --wit DIR"
+                .to_owned(),
+        );
+    } else if let Some(package) = &package {
+        let undescribed = package.undescribed(&inspection.resolve, inspection.world);
+        checked.warnings.extend(undescribed.iter().map(ToString::to_string));
+    }
+    let package = package.unwrap_or_default();
+    checked.asks = package.needs.iter().map(need_text).collect();
+    functions(&inspection, &package, &mut checked);
+    if inspection.is_provider {
+        let provider =
+            "it provides tools at run time (`toolcell:tool/tools`), which this version does not serve";
+        checked.errors.push(provider.to_owned());
+    } else if checked.tools.is_empty() && !inspection.is_command && checked.errors.is_empty() {
+        checked.errors.push("none of its functions can be a tool".to_owned());
+    }
+    checked
+}
+
+fn what(inspection: &Inspection) -> String {
+    let functions = inspection.functions().len();
+    let memory = inspection.footprint.memory_bytes >> 10;
+    let what = match (inspection.is_command, functions) {
+        (true, 0) => "a program (`wasi:cli/run`), one tool".to_owned(),
+        (_, 1) => "a component with 1 function".to_owned(),
+        (_, functions) => format!("a component with {functions} functions"),
+    };
+    format!("{what}, {memory} KiB of memory to begin with")
+}
+
+pub(crate) fn need_text(need: &Need) -> String {
+    let detail = if need.detail.is_empty() { String::new() } else { format!(" {}", need.detail) };
+    let reason = if need.reason.is_empty() { String::new() } else { format!(": {}", need.reason) };
+    format!("{}{detail}{reason}", need.capability)
+}
+
+/// The functions that are tools, why others are not, and which of them copy bytes the slow way.
+fn functions(inspection: &Inspection, package: &Package, checked: &mut Checked) {
+    for export in inspection.functions() {
+        let doc = package.tools.get(&export.key);
+        let function = &export.function.name;
+        let signature = Signature::from_wit(&inspection.resolve, export.function, doc, &package.types);
+        match signature {
+            Err(error) if error.refuses_component() => checked.errors.push(format!("`{function}`: {error}")),
+            Err(error) => checked.warnings.push(format!("`{function}` is no tool: {error}")),
+            Ok(signature) => {
+                let name = doc.and_then(|doc| doc.name.clone()).unwrap_or_else(|| function.replace('-', "_"));
+                let has_bytes = has_bytes(&signature.input_schema())
+                    || signature.output_schema().is_some_and(|schema| has_bytes(&schema));
+                if has_bytes && signature.fast_path().is_none() {
+                    checked.warnings.push(format!(
+                        "`{name}` has a list<u8> inside other types, where each byte takes 40 on the host and a few \
+                         hundred KiB reach `host_bytes`; make it a parameter or result of its own"
+                    ));
+                }
+                checked.tools.push(name);
+            }
+        }
+    }
+}
+
+/// Whether a `list<u8>` is anywhere in the schema.
+fn has_bytes(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.get("contentEncoding").is_some_and(|encoding| encoding == "base64")
+                || members.values().any(has_bytes)
+        }
+        Value::Array(items) => items.iter().any(has_bytes),
+        _ => false,
+    }
+}

@@ -1,0 +1,10 @@
+//! Waiting for a future where there is nothing else to do.
+
+use anyhow::Context as _;
+
+/// Blocks until `future` is ready. Timers and file operations are the library's own, so no driver is needed here.
+pub(crate) fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
+    let executor =
+        tokio::runtime::Builder::new_current_thread().build().context("cannot wait for the call")?;
+    Ok(executor.block_on(future))
+}

@@ -1,0 +1,52 @@
+//! What a call would do, found without doing it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Runtime, path};
+use crate::call::{CallError, Repair, ToolCall};
+use crate::limits::EffectiveLimits;
+use crate::tool::Tool;
+
+/// The first steps of a call: everything before its cell.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The tool, if there is one of that name.
+    pub tool: Option<Arc<Tool>>,
+    /// The canonical arguments, as the guest would get them.
+    pub arguments: Option<Value>,
+    /// Lenient spellings that became canonical.
+    pub repaired: Vec<Repair>,
+    /// The limits that would hold.
+    pub limits: Option<Arc<EffectiveLimits>>,
+    /// Why nothing would run.
+    pub error: Option<CallError>,
+}
+
+impl Runtime {
+    /// Takes a call as far as its cell: nothing is compiled and no guest code runs.
+    pub fn explain(&self, call: ToolCall) -> Explanation {
+        let mut explanation =
+            Explanation { tool: None, arguments: None, repaired: Vec::new(), limits: None, error: None };
+        let call = self.call(call);
+        match path::find(&self.shared, &call.call.name) {
+            Err(error) => explanation.error = Some(error),
+            Ok(tool) => {
+                let limits = path::effective(tool, &call);
+                let limits = path::within_whole(&self.shared, limits, self.shared.call_timeout);
+                match path::canonical(tool, &limits, call.call.arguments.clone()) {
+                    Err(error) => explanation.error = Some(error),
+                    Ok((arguments, repaired)) => {
+                        explanation.arguments = Some(arguments);
+                        explanation.repaired = repaired;
+                    }
+                }
+                explanation.limits = Some(limits);
+                explanation.tool = Some(Arc::clone(tool));
+            }
+        }
+        explanation
+    }
+}

@@ -1,0 +1,22 @@
+//! What this process holds of the operating system's.
+
+/// Resident memory, in bytes.
+pub fn resident() -> u64 {
+    status("VmRSS:").saturating_mul(1024)
+}
+
+/// Threads.
+pub fn threads() -> u64 {
+    status("Threads:")
+}
+
+/// Open descriptors, the one that counts them included.
+pub fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or_default()
+}
+
+fn status(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}
