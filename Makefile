@@ -45,7 +45,7 @@ lint: guests ## formatting, clippy, documentation, and what dependencies may be
 	cargo fmt --check
 	cargo clippy $(TARGETS) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
-	@if command -v cargo-deny >/dev/null; then cargo deny --offline check bans licenses sources; \
+	@if command -v cargo-deny >/dev/null; then cargo deny --locked check bans licenses sources; \
 	else echo "cargo-deny is not installed (cargo install cargo-deny --locked)" >&2; exit 1; fi
 
 doc: guests ## builds the crates' documentation

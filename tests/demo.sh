@@ -23,7 +23,10 @@ run() {
   local expected=$1 code=0
   shift
   printf '\n$ toolcell'
-  printf ' %s' "${@@Q}"
+  local word
+  for word in "$@"; do
+    if [[ $word =~ ^[A-Za-z0-9_./:@-]+$ ]]; then printf ' %s' "$word"; else printf ' %s' "${word@Q}"; fi
+  done
   printf '\n'
   "$toolcell" "$@" >"$output" 2>&1 </dev/null || code=$?
   head -n 12 "$output" | cut -c 1-160
@@ -41,10 +44,16 @@ run 0 list
 shows read_file
 shows calculate
 
-title "A search whose result is longer than a model should read: both ends, and a handle for the rest"
-run 0 call grep '{"pattern": "fn ", "path": "/work/runtime/src", "limit": 1000}' --json
-handle=$(grep -o '"handle":[ ]*"o-[^"]*"' "$output" | head -n 1 | grep -o 'o-[^"]*') || fail "nothing was cut"
-run 0 output show "$handle" --lines 3:6
+title "A search over the sources: the tool itself stops where the model's budget ends, and says how much there is"
+run 0 call grep '{"pattern": "fn ", "path": "/work/runtime/src", "max_results": 10000}'
+grep -q '^\[[0-9]* of [0-9]* matching lines' "$output" || fail "the search does not say what it left out"
+
+title "A result that is longer than a model should read is cut at both ends, and read back by its handle"
+awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); printf "%s\\n", $0 }' Cargo.lock | sed 's/^/{"text": "/; s/$/"}/' >"$scratch/arguments.json"
+run 0 call echo "@$scratch/arguments.json"
+handle=$(grep -o -m 1 'o-[0-9a-f]\{32\}' "$output" | head -n 1) || fail "nothing was cut"
+run 0 output show "$handle" --lines 1000:1003
+diff <(sed -n 1000,1003p Cargo.lock) <(grep -v '^note' "$output") || fail "the full output is another"
 
 title "An edit, in a copy of a file and with a grant to write there"
 mkdir "$scratch/copy"

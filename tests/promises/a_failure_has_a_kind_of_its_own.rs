@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcell::{Access, ErrorKind, Grant, Limits, Outcome, Status, ToolComponent};
-use toolcell_tests::{builder, built, call, crafted, guest, probe, probing};
+use toolcell_tests::{builder, built, call, crafted, crafted_named, guest, probe, probing};
 
 const MEMORY: &str = r#"(memory (export "memory") 1)"#;
 
@@ -111,13 +111,15 @@ async fn a_result_that_is_no_value_of_its_type_is_a_trap() {
         (returns("", "-16"), "string"),
         (returns("", "-16"), "(option string)"),
         (returns(r"\07\00\00\00", "16"), "(option string)"),
-        (returns(r"\07\00\00\00", "16"), "$v2"),
+        (returns(r"\07\00\00\00", "16"), "(variant (case \"number\" u32) (case \"text\" string))"),
         (returns(r"\07\00\00\00", "16"), "(result string (error string))"),
-        (returns("", "7"), "$e2"),
+        (returns("", "7"), "(enum \"first\" \"second\")"),
         (returns("", "55296"), "char"),
         (returns("", "1114112"), "char"),
     ] {
-        let runtime = built(builder().component(crafted(&module, result)));
+        let is_named = result.starts_with("(enum") || result.starts_with("(variant");
+        let component = if is_named { crafted_named(&module, result) } else { crafted(&module, result) };
+        let runtime = built(builder().component(component));
         let outcome = call(&runtime, "run", json!({})).await;
         assert!(
             matches!(outcome.error_kind(), Some(ErrorKind::Trapped | ErrorKind::ResultTooLarge)),
@@ -125,7 +127,7 @@ async fn a_result_that_is_no_value_of_its_type_is_a_trap() {
         );
         assert_words(&outcome);
     }
-    let runtime = built(builder().component(crafted(&returns("", "1"), "$e2")));
+    let runtime = built(builder().component(crafted_named(&returns("", "1"), "(enum \"first\" \"second\")")));
     assert_eq!(call(&runtime, "run", json!({})).await.structured, Some(json!({ "result": "second" })));
 }
 
@@ -210,9 +212,9 @@ async fn no_message_says_anything_of_the_host() {
         ("loop_list", json!({ "preopen": 9 })),
         ("bomb_descriptors", json!({ "preopen": 0, "path": "file", "most": 5000 })),
         ("bomb_pollables", json!({ "most": 5000 })),
-        ("random", json!({ "length": 1 << 40 })),
+        ("random", json!({ "length": 1_u64 << 40 })),
         ("poll_many", json!({ "count": 0 })),
-        ("print_zeroes", json!({ "length": 1 << 40 })),
+        ("print_zeroes", json!({ "length": 1_u64 << 40 })),
         ("net_send", json!({ "host": "127.0.0.1", "port": 9 })),
         ("fail", json!({ "message": "its own" })),
         ("fail_record", json!({ "code": 3 })),

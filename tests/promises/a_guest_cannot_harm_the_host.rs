@@ -156,6 +156,6 @@ async fn extreme_numbers_are_an_error_or_a_trap_and_nothing_worse() {
         assert_eq!(good.text(), "alive", "after {name} {arguments}: {:#?}", good.error);
     }
     let took = started.elapsed();
-    assert!(took < Duration::from_secs(10), "the table took {took:?}");
+    assert!(took < Duration::from_secs(5), "the table took {took:?}");
     assert!(std::fs::metadata(folder.path().join("file")).unwrap().len() <= MIB);
 }

@@ -110,7 +110,7 @@ fn cases() -> Vec<Case> {
             ResourceLimit,
             "1MiB",
             ("emit_many", json!({ "count": 30, "bytes": 64 << 10 })),
-            ("emit_many", json!({ "count": 3, "bytes": 64 << 10 })),
+            ("emit_many", json!({ "count": 3, "bytes": 1000 })),
         ),
         case(
             Limit::RandomBytes,
@@ -125,7 +125,7 @@ fn cases() -> Vec<Case> {
             64 << 10,
             ResourceLimit,
             "64KiB",
-            ("random_insecure", json!({ "length": 1u64 << 40 })),
+            ("random_insecure", json!({ "length": 1_u64 << 40 })),
             ("random_insecure", json!({ "length": 50_000 })),
         ),
         case(
@@ -151,7 +151,7 @@ fn cases() -> Vec<Case> {
             ResultTooLarge,
             "1MiB",
             ("emit_many", json!({ "count": 100, "bytes": 64 << 10 })),
-            ("emit_many", json!({ "count": 10, "bytes": 64 << 10 })),
+            ("emit_many", json!({ "count": 10, "bytes": 1000 })),
         ),
         case(
             Limit::ResultBytes,
@@ -407,6 +407,15 @@ async fn four_mebibytes_of_bytes_go_in_and_out_by_default() {
 }
 
 #[tokio::test]
+async fn a_larger_result_works_where_the_limit_is_raised() {
+    let runtime = probing(Grant::none(), Limits::new().with(Limit::ResultBytes, 64 * MIB));
+    let outcome = call(&runtime, "blob", json!({ "bytes": 8 * MIB })).await;
+    assert!(outcome.is_success(), "{:#?}", outcome.error);
+    let outcome = call(&runtime, "text", json!({ "bytes": 32 * MIB })).await;
+    assert!(outcome.is_success(), "{:#?}", outcome.error);
+}
+
+#[tokio::test]
 async fn a_timeout_of_the_call_counts_if_it_is_shorter_and_is_named() {
     let runtime = probing(Grant::none(), Limits::new().timeout(Duration::from_millis(200)));
     let shorter = runtime.call(ToolCall::new("spin", json!({}))).timeout(Duration::from_millis(100)).await;
@@ -435,7 +444,9 @@ async fn cells_and_places_before_them_are_bounded_and_busy_says_try_again() {
         runtime.call(ToolCall::new("poll_forever", json!({}))).cancel(token.clone()).into_future(),
     );
     // Until the holder is in its cell, another call still succeeds.
-    while call(&runtime, "echo_silence", json!({})).await.is_success() {}
+    while call(&runtime, "echo_silence", json!({})).await.is_success() {
+        tokio::task::yield_now().await;
+    }
     let (waited, refused) =
         tokio::join!(call(&runtime, "echo_silence", json!({})), call(&runtime, "echo_silence", json!({})));
     for (outcome, words, setting) in [

@@ -35,11 +35,19 @@ fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) {
             let first = inside.components().next().unwrap().as_os_str().to_string_lossy();
             let module = first.trim_end_matches(".rs").to_owned();
             let text = fs::read_to_string(&path).unwrap();
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            let code: Vec<&str> = code.lines().map(|line| line.split("//").next().unwrap()).collect();
+            let code: Vec<&str> =
+                without_tests(&text).lines().map(|line| line.split("//").next().unwrap()).collect();
             sources.push(Source { module, path, code: code.join("\n") });
         }
     }
+}
+
+/// The file up to its module of tests, which is its last item.
+fn without_tests(text: &str) -> &str {
+    let is_module =
+        |rest: &str| rest.find('{') < rest.find(';').or(Some(usize::MAX)) && rest.contains("mod tests {");
+    let start = text.match_indices("\n#[cfg(test)]").find(|(at, _)| is_module(&text[*at..]));
+    start.map_or(text, |(at, _)| &text[..at])
 }
 
 /// The table after `<!-- arrows -->`: each module with what it uses, in order.

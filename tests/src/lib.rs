@@ -1,5 +1,6 @@
 //! What every promise needs: the probing guests, and runtimes with little said.
 
+pub mod command_line;
 mod crafted;
 pub mod process;
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use toolcell::{Grant, Limits, Outcome, Runtime, RuntimeBuilder, ToolCall, ToolComponent};
 
-pub use crafted::{component, crafted};
+pub use crafted::{component, crafted, crafted_named};
 
 /// The file of a guest of `tests/guests`, built by `tests/guests/build.sh`.
 pub fn guest(name: &str) -> PathBuf {

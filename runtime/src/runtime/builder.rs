@@ -20,6 +20,7 @@ use crate::tool::{ToolComponent, load};
 pub struct RuntimeBuilder {
     config: Config,
     components: Vec<ToolComponent>,
+    only: Option<String>,
     over: Limits,
     allocation: Allocation,
     compiler: Compiler,
@@ -32,6 +33,13 @@ impl RuntimeBuilder {
     /// Adds a component.
     pub fn component(mut self, component: ToolComponent) -> Self {
         self.components.push(component);
+        self
+    }
+
+    /// Loads the component of that name alone; the others still count where write grants are checked. For a process
+    /// that makes one call and knows where its tool is.
+    pub fn only(mut self, component: impl Into<String>) -> Self {
+        self.only = Some(component.into());
         self
     }
 
@@ -148,7 +156,10 @@ impl RuntimeBuilder {
         all.check_write_grants(&folders)?;
         let mut registry = Registry::default();
         let mut loaded = Vec::new();
-        for component in components.into_iter().filter(|component| component.config.enabled) {
+        let is_wanted = |component: &ToolComponent| {
+            component.config.enabled && self.only.as_ref().is_none_or(|only| *only == component.config.name)
+        };
+        for component in components.into_iter().filter(is_wanted) {
             let scopes = [&self.config.limits, &component.config.limits.clone()];
             for (component, tools) in load(component, scopes, &self.over, &settings, &mut warnings)? {
                 tools.into_iter().try_for_each(|tool| registry.add(tool))?;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::{ComponentExportIndex, Instance, Val};
-use wasmtime::{CallHook, Store, StoreContextMut, Trap, UpdateDeadline};
+use wasmtime::{CallHook, CallHookHandler, Store, StoreContextMut, Trap, UpdateDeadline};
 use wasmtime_wasi::WasiCtx;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi_config::WasiConfigVariables;
@@ -19,24 +20,21 @@ use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
 use super::limiter::Limiter;
-use super::state::{Budget, CallContext, CellState, Crossings, LazyWasi};
+use super::state::{Budget, CallContext, CellState, LazyWasi};
 use super::stdio::Sink;
 use super::typed::TypedCall;
-use super::{HOST_CALL_BYTES, Prepared, RESULT_LIFT_BYTES};
+use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
 use crate::call::{CallError, Content, Denial, ErrorKind, Log, Violation};
 use crate::limits::{EffectiveLimits, Limit};
-use crate::schema::{self, LiftError, Lifted, ResultKind, Signature};
+use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
 
 /// Fuel for one crossing to the host: about what it costs in guest instructions, so that a loop of cheap host calls
 /// has a budget as well.
 const CROSSING_FUEL: u64 = 500;
 
-/// How long one poll may last, in nanoseconds, before a guest that mostly calls the host is made to yield: its own
-/// instructions alone would let it hold the executor's thread for seconds.
+/// How long one poll may last, in nanoseconds, before a guest that calls the host must yield: by its own instructions
+/// alone it would hold the executor's thread for seconds.
 const LONG_POLL: u64 = 10_000_000;
-
-/// Guest instructions until a yield that is due.
-const SOON: u64 = 1_000;
 
 /// What runs in a cell.
 pub(crate) struct Cell {
@@ -142,8 +140,10 @@ impl Cell {
                 logs: Vec::new(),
                 dropped_logs: 0,
                 chunks: Vec::new(),
+                chunk_bytes: 0,
                 denials: Vec::new(),
-                crossings: Crossings::default(),
+                lifting_result: false,
+                lift_bytes: self.lift_bytes(),
             },
         );
         store.limiter(|state| &mut state.limiter);
@@ -153,7 +153,7 @@ impl Cell {
             Meter::Fuel => {
                 store.set_fuel(limits.get(Limit::Fuel))?;
                 store.fuel_async_yield_interval(Some(FUEL_YIELD_INTERVAL))?;
-                store.call_hook(|context, hook| crossing(context, hook, Meter::Fuel));
+                store.call_hook_async(Crossing(Meter::Fuel));
             }
             Meter::Epoch => {
                 store.set_epoch_deadline(1);
@@ -161,7 +161,7 @@ impl Cell {
                     context.data().watch.check()?;
                     Ok(UpdateDeadline::Yield(1))
                 });
-                store.call_hook(|context, hook| crossing(context, hook, Meter::Epoch));
+                store.call_hook_async(Crossing(Meter::Epoch));
             }
         }
         Ok(store)
@@ -173,6 +173,18 @@ impl Cell {
             Invocation::Typed { .. } => stdio,
             Invocation::Command { .. } => self.limits.get_usize(Limit::ResultBytes).saturating_mul(2),
         }
+    }
+
+    fn lift_bytes(&self) -> usize {
+        let for_each = match &self.invocation {
+            Invocation::Typed { function, .. }
+                if matches!(function.signature.returns().ok(), Some(Shape::Bytes)) =>
+            {
+                LIFT_BYTES_FOR_EACH_OF_BYTES
+            }
+            _ => LIFT_BYTES_FOR_EACH,
+        };
+        self.limits.get_usize(Limit::ResultBytes).saturating_mul(for_each).max(MIN_LIFT_BYTES)
     }
 
     /// How to make the WASI context: nothing of the host's is inherited, and there is no network.
@@ -305,66 +317,64 @@ impl Cell {
 /// [`HOST_CALL_BYTES`] as wasmtime counts.
 const HOST_CALL_BYTES_USIZE: usize = HOST_CALL_BYTES as usize;
 
-/// Every crossing: the clock is compared, fuel is charged, a poll that lasts too long is ended soon.
-fn crossing(
-    mut context: StoreContextMut<'_, CellState>,
-    hook: CallHook,
-    meter: Meter,
-) -> wasmtime::Result<()> {
-    match hook {
-        CallHook::CallingHost => {
-            let state = context.data_mut();
-            state.crossings.lifting_result = false;
-            let lasted = state.watch.check_poll()?;
-            let due = state.crossings.due(state.watch.poll_started(), lasted);
-            context.set_hostcall_fuel(HOST_CALL_BYTES_USIZE);
-            match meter {
-                Meter::Fuel => charge_crossing(&mut context, due),
-                Meter::Epoch => Ok(()),
+/// What happens at every crossing: the clock is compared, fuel is charged, and a poll that lasts too long ends. Fuel
+/// alone would not end it: each charge starts the interval between yields anew.
+struct Crossing(Meter);
+
+#[wasmtime_wasi::async_trait]
+impl CallHookHandler<CellState> for Crossing {
+    async fn handle_call_event(
+        &self,
+        mut context: StoreContextMut<'_, CellState>,
+        hook: CallHook,
+    ) -> wasmtime::Result<()> {
+        match hook {
+            CallHook::CallingHost => {
+                if context.data().watch.check_poll()? > LONG_POLL {
+                    yield_now().await;
+                }
+                context.data_mut().lifting_result = false;
+                context.set_hostcall_fuel(HOST_CALL_BYTES_USIZE);
+                match self.0 {
+                    Meter::Fuel => charge_crossing(&mut context),
+                    Meter::Epoch => Ok(()),
+                }
             }
+            CallHook::ReturningFromHost => Ok(context.data().watch.check()?),
+            CallHook::ReturningFromWasm => {
+                let state = context.data_mut();
+                state.lifting_result = true;
+                let lift_bytes = state.lift_bytes;
+                context.set_hostcall_fuel(lift_bytes);
+                Ok(())
+            }
+            CallHook::CallingWasm => Ok(()),
         }
-        CallHook::ReturningFromHost => Ok(context.data().watch.check()?),
-        CallHook::ReturningFromWasm => {
-            context.data_mut().crossings.lifting_result = true;
-            context.set_hostcall_fuel(RESULT_LIFT_BYTES);
-            Ok(())
-        }
-        CallHook::CallingWasm => Ok(()),
     }
 }
 
-/// Takes the price of a crossing; `interval` changes how soon the guest yields.
-fn charge_crossing(
-    context: &mut StoreContextMut<'_, CellState>,
-    interval: Option<u64>,
-) -> wasmtime::Result<()> {
-    let Some(left) = context.get_fuel()?.checked_sub(CROSSING_FUEL) else {
-        context.set_fuel(0)?;
-        return Err(Trap::OutOfFuel.into());
-    };
-    context.set_fuel(left)?;
-    if let Some(interval) = interval {
-        context.fuel_async_yield_interval(Some(interval))?;
-    }
-    Ok(())
-}
-
-impl Crossings {
-    /// The yield interval to set, if it must change: short once a poll has lasted too long, back to normal in the
-    /// poll after.
-    fn due(&mut self, poll_started: u64, lasted: u64) -> Option<u64> {
-        match self.yield_asked_in {
-            None if lasted > LONG_POLL => {
-                self.yield_asked_in = Some(poll_started);
-                Some(SOON)
-            }
-            Some(asked) if asked != poll_started => {
-                self.yield_asked_in = None;
-                Some(FUEL_YIELD_INTERVAL)
-            }
-            _ => None,
+/// Takes the price of a crossing.
+fn charge_crossing(context: &mut StoreContextMut<'_, CellState>) -> wasmtime::Result<()> {
+    match context.get_fuel()?.checked_sub(CROSSING_FUEL) {
+        Some(left) => context.set_fuel(left),
+        None => {
+            context.set_fuel(0)?;
+            Err(Trap::OutOfFuel.into())
         }
     }
+}
+
+/// Gives everybody else on the executor's thread a turn.
+async fn yield_now() {
+    let mut has_yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// A panic of a host function ends its own call and nothing else.
@@ -373,7 +383,7 @@ async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Re
     std::future::poll_fn(move |context| {
         match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
-            Err(panic) => std::task::Poll::Ready(Err(panic)),
+            Err(panic) => Poll::Ready(Err(panic)),
         }
     })
     .await

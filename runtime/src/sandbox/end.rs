@@ -48,7 +48,7 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
         return handles_exhausted(limits);
     }
     if text.contains("fuel allocated for hostcalls") || text.contains("hostcall fuel") {
-        return if state.crossings.lifting_result { result_too_large(limits) } else { host_copy_too_large() };
+        return if state.lifting_result { result_too_large(limits) } else { host_copy_too_large() };
     }
     if text.contains("instance count too high") {
         return limit_error(Limit::Instances, limits.get(Limit::Instances).saturating_add(1), limits);
@@ -101,7 +101,7 @@ fn with_limit(
     if let Some(at) = &hit.at {
         help.push_str(&format!(" ({at})"));
     }
-    if let Some(flag) = &hit.flag {
+    if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
         help.push_str(&format!(" or pass `{flag}`"));
     }
     CallError::new(kind, message).help(help).limit(hit)
@@ -156,10 +156,16 @@ fn exited(code: i32) -> CallError {
 
 fn panicked(state: &CellState) -> Option<CallError> {
     let stderr = state.stderr.text()?;
-    let at = stderr.rfind("panicked at")?;
-    let panic = stderr.get(at..)?;
-    // Rust prints the position, then the message on lines of its own.
-    let message = panic.split_once('\n').map_or(panic, |(_, message)| message);
+    // Rust prints the thread and the position in one line, then the message on lines of its own, which may say
+    // anything.
+    let is_start = |line: &str| line.starts_with("thread '") && line.contains(" panicked at ");
+    let mut lines = stderr.split_inclusive('\n').rev();
+    let mut after = 0;
+    lines.by_ref().take_while(|line| !is_start(line)).for_each(|line| after += line.len());
+    let message = stderr.get(stderr.len().checked_sub(after)?..)?;
+    if after == stderr.len() {
+        return None;
+    }
     let message = message.split("\nnote: ").next().unwrap_or(message).trim();
     let end = message.floor_char_boundary(MAX_PANIC_BYTES);
     let message = message.get(..end).unwrap_or_default();

@@ -51,8 +51,15 @@ use threads::GuestThreads;
 /// pieces of 64 KiB, and nothing that a tool hands over at once is larger than its arguments may be.
 pub(crate) const HOST_CALL_BYTES: u64 = 16 << 20;
 
-/// What lifting a result may take on the host. Values take 40 bytes a list element; wasmtime's own default.
-const RESULT_LIFT_BYTES: usize = 128 << 20;
+/// What lifting a result may take on the host for each byte that it may have as JSON. wasmtime counts 40 bytes a list
+/// element; records were measured to take more than double of what it counts.
+const LIFT_BYTES_FOR_EACH: usize = 4;
+
+/// The same where the result is bytes that cannot cross by copy: 4 MiB of them are worth the default of 16 MiB.
+const LIFT_BYTES_FOR_EACH_OF_BYTES: usize = 11;
+
+/// What lifting a result may take however little it may have as JSON.
+const MIN_LIFT_BYTES: usize = 32 << 20;
 
 /// How long after its deadline a cell on a guest thread may take to report before the thread counts as stuck.
 /// Bulk operations, which cannot be interrupted, take 0.5 ms a MiB.
@@ -151,24 +158,19 @@ impl Sandbox {
             drop(permit);
             return report.unwrap_or_else(lost);
         }
-        // A token of its own: what ends this cell must not end others of the same caller.
+        // A caller that goes away takes its cell with it, but not the other calls of its token.
         cell.cancel = cell.cancel.child_token();
-        let cancel = cell.cancel.clone();
+        let _cancelled_with_caller = cell.cancel.clone().drop_guard();
         let patience = cell.limits.timeout().saturating_add(STUCK_AFTER);
         let (sender, receiver) = oneshot::channel();
         let limits = Arc::clone(&cell.limits);
-        let started = self.threads.run(async move {
-            cell.run(|report| drop(sender.send(report))).await;
-            drop(permit);
-        });
+        let started = self.threads.run(cell.run(|report| drop(sender.send(report))), permit);
         if started.is_err() {
             return CellReport::failed(CallError::new(
                 ErrorKind::Busy,
                 "the host has no thread for this call; try again",
             ));
         }
-        // A caller that goes away takes its cell with it.
-        let _cancelled_with_caller = cancel.drop_guard();
         let waited = tokio_timeout(patience, receiver);
         match Entered::new(self.handle().clone(), waited).await {
             Some(Ok(report)) => report,

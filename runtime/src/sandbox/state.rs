@@ -61,8 +61,12 @@ pub(crate) struct CellState {
     pub logs: Vec<Log>,
     pub dropped_logs: u64,
     pub chunks: Vec<Content>,
+    pub chunk_bytes: u64,
     pub denials: Vec<Denial>,
-    pub crossings: Crossings,
+    /// Whether the guest returned, so that what is copied now is its result.
+    pub lifting_result: bool,
+    /// What the host may spend on that, in wasmtime's count.
+    pub lift_bytes: usize,
 }
 
 /// The WASI context, made when the guest first uses WASI: many calls never do.
@@ -88,15 +92,6 @@ pub(crate) struct Budget {
     host_bytes: u64,
     random_bytes: u64,
     limits: Arc<EffectiveLimits>,
-}
-
-/// The state of crossings between guest and host.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Crossings {
-    /// When the poll began in which a yield was asked for, if one is due.
-    pub yield_asked_in: Option<u64>,
-    /// Whether the guest returned, so that what is copied now is its result.
-    pub lifting_result: bool,
 }
 
 impl Budget {

@@ -10,8 +10,13 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-/// A cell's work, which owns everything that it needs.
-type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// A cell's work, which owns everything that it needs, and what it holds until its thread is free again.
+struct Job {
+    work: Pin<Box<dyn Future<Output = ()> + Send>>,
+    permit: Permit,
+}
+
+type Permit = Box<dyn Send>;
 
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(10);
@@ -31,6 +36,7 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
+    /// Threads that look for a job or soon will.
     idle: usize,
     threads: usize,
     closed: bool,
@@ -43,26 +49,34 @@ impl GuestThreads {
         Self { shared, handle }
     }
 
-    /// Runs `job` on a thread of the pool, a new one if none is idle. The number of jobs is bounded by the caller's
-    /// permits, which live as long as their jobs.
+    /// Runs `work` on a thread of the pool, a new one if none is idle. `permit` is dropped once the thread is free
+    /// again, so that there are never more threads than permits.
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub fn run(&self, job: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+    pub fn run(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+        permit: impl Send + 'static,
+    ) -> std::io::Result<()> {
         let mut queue = self.shared.lock();
-        queue.jobs.push_back(Box::pin(job));
+        queue.jobs.push_back(Job { work: Box::pin(work), permit: Box::new(permit) });
         if queue.jobs.len() <= queue.idle {
             drop(queue);
             self.shared.work.notify_one();
             return Ok(());
         }
         queue.threads += 1;
+        queue.idle += 1;
         drop(queue);
         self.spawn().inspect_err(|_| {
             let mut queue = self.shared.lock();
             queue.threads -= 1;
+            queue.idle -= 1;
             // Without a thread of its own the job would wait for another's end.
-            queue.jobs.pop_back();
+            let job = queue.jobs.pop_back();
+            drop(queue);
+            drop(job);
         })
     }
 
@@ -83,7 +97,8 @@ impl GuestThreads {
             .name("toolcell-guest".to_owned())
             .spawn(move || {
                 while let Some(job) = shared.next() {
-                    handle.block_on(job);
+                    handle.block_on(job.work);
+                    shared.finished(job.permit);
                 }
             })
             .map(drop)
@@ -96,27 +111,33 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job, or `None` when the thread should end.
+    /// The next job, or `None` when the thread should end. The thread was counted as idle until now.
     fn next(&self) -> Option<Job> {
         let mut queue = self.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {
+                queue.idle -= 1;
                 return Some(job);
             }
             if queue.closed {
-                queue.threads -= 1;
-                return None;
+                break;
             }
-            queue.idle += 1;
             let (woken, timeout) =
                 self.work.wait_timeout(queue, IDLE).unwrap_or_else(PoisonError::into_inner);
             queue = woken;
-            queue.idle -= 1;
             if timeout.timed_out() && queue.jobs.is_empty() {
-                queue.threads -= 1;
-                return None;
+                break;
             }
         }
+        queue.idle -= 1;
+        queue.threads -= 1;
+        None
+    }
+
+    /// The thread counts as idle before the permit lets the next job come.
+    fn finished(&self, permit: Permit) {
+        self.lock().idle += 1;
+        drop(permit);
     }
 }
 
@@ -128,9 +149,9 @@ mod tests {
     async fn a_stuck_job_does_not_hold_up_the_next() -> std::io::Result<()> {
         let threads = GuestThreads::new(Handle::current());
         let (release, stuck) = std::sync::mpsc::channel::<()>();
-        threads.run(async move { assert!(stuck.recv().is_err()) })?;
+        threads.run(async move { assert!(stuck.recv().is_err()) }, ())?;
         let (done, finished) = tokio::sync::oneshot::channel();
-        threads.run(async move { assert!(done.send(7).is_ok()) })?;
+        threads.run(async move { assert!(done.send(7).is_ok()) }, ())?;
         assert_eq!(finished.await, Ok(7));
         assert_eq!(threads.count(), 2);
         drop(release);

@@ -16,6 +16,9 @@ use crate::report::{grant_json, grant_lines, print_section};
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::{dir_grant, is_trusted};
 
+/// Warnings that are shown in full.
+const SHOWN: usize = 5;
+
 #[derive(Args)]
 pub(crate) struct AddArgs {
     /// The component, or builtin:NAME for a shipped one
@@ -51,21 +54,25 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitCode> {
     let text =
         std::fs::read_to_string(&location.path).with_context(|| format!("cannot read {}", location.label))?;
     let added = add_component(&text, &component)?;
-    let grant = loads(&added, &location, &environment, &component.name)?;
+    let (tools, grant) = loads(&added, &location, &environment, &component.name)?;
     replace(&location.path, &added).with_context(|| format!("cannot write {}", location.label))?;
     if args.json {
         print_json(&json!({
-            "config": location.path, "name": component.name, "component": checked.to_json(),
-            "grant": grant_json(&grant), "trusted": was_trusted && location.how != toolcell::config::How::Found,
+            "config": location.path, "name": component.name, "component": checked.to_json(), "tools": tools,
+            "grant": grant_json(&grant),
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
     print_line(format_args!("added {} to {}: {}", component.name, location.label, checked.what))?;
-    print_section("Tools", &[checked.tools.join(", ")])?;
+    print_section("Tools", &[tools.join(", ")])?;
     print_section("Asks for", &checked.asks)?;
     print_section("Imports that are refused when used, unless granted", &checked.imports)?;
     print_section("May reach", &grant_lines(&grant))?;
-    checked.warnings.iter().for_each(|warning| say(Label::Warning, warning));
+    checked.warnings.iter().take(SHOWN).for_each(|warning| say(Label::Warning, warning));
+    let more = checked.warnings.len().saturating_sub(SHOWN);
+    if more > 0 {
+        say(Label::Note, format_args!("and {more} more; `toolcell check {}` shows them", args.component));
+    }
     after(&location, &environment, was_trusted)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -126,13 +133,19 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
     })
 }
 
-/// Whether the new text is a configuration whose tools all load; what the component is granted in it.
-fn loads(text: &str, location: &Location, environment: &Environment, name: &str) -> anyhow::Result<Grant> {
+/// Whether the new text is a configuration whose tools all load; the component's tools, and what it is granted.
+fn loads(
+    text: &str,
+    location: &Location,
+    environment: &Environment,
+    name: &str,
+) -> anyhow::Result<(Vec<String>, Grant)> {
     let config = Config::parse(text, &location.path, &location.label, environment.home.as_deref())?;
     let component = config.components.iter().find(|component| component.name == name);
     let grant = component.map(|component| component.grant.clone()).unwrap_or_default();
-    Runtime::builder().config(config).folders(environment.folders.clone()).build_blocking()?;
-    Ok(grant)
+    let runtime = Runtime::builder().config(config).folders(environment.folders.clone()).build_blocking()?;
+    let tools = runtime.list().into_iter().filter(|tool| tool.component() == name);
+    Ok((tools.map(|tool| tool.name().to_owned()).collect(), grant))
 }
 
 /// Replaces the file in one step, with its mode, through links.

@@ -23,7 +23,7 @@ pub(crate) struct ToolArgs {
     /// The tool; may be left out where there is one
     tool: Option<String>,
     /// The arguments as a JSON object; `-` reads them from standard input, `@FILE` from a file
-    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON")]
     arguments: Option<String>,
     /// Add one argument: NAME=TEXT for text (or what the tool's type makes of it), NAME:=JSON for any value
     #[arg(long = "arg", value_name = "NAME=TEXT|NAME:=JSON", allow_hyphen_values = true)]
@@ -106,9 +106,7 @@ pub(crate) fn only_tool(runtime: &Runtime) -> anyhow::Result<String> {
 }
 
 fn bounds() -> Bounds {
-    let mut bounds = Bounds::default();
-    bounds.bytes = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
-    bounds
+    Bounds { bytes: usize::try_from(MAX_BYTES).unwrap_or(usize::MAX), ..Bounds::default() }
 }
 
 /// The text that the word stands for.

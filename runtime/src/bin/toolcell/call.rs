@@ -7,6 +7,7 @@ use toolcell::{ErrorKind, Runtime};
 
 use crate::arguments::ToolArgs;
 use crate::compiling::Compiling;
+use crate::index;
 use crate::ready::block_on;
 use crate::report::print_outcome;
 use crate::terminal::{Label, print_json, say};
@@ -21,8 +22,10 @@ Examples:
   echo '{\"text\": \"hello\"}' | toolcell call echo -
   toolcell call --component builtin:files --dir .::/work list_dir
 
-Exit codes: 0 success, 1 the tool's own error, 2 usage or configuration, 3 unknown tool or wrong arguments,
-4 denied, 5 a limit was hit, 6 the tool crashed, 7 busy, unavailable or cancelled, 70 a fault of toolcell";
+Exit codes:
+  0 success                  1 the tool's own error      2 usage or configuration
+  3 unknown tool, arguments  4 denied                    5 a limit was hit
+  6 the tool crashed         7 busy or cancelled         70 a fault of toolcell";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -38,7 +41,7 @@ pub(crate) struct CallArgs {
 
 pub(crate) fn run(args: &CallArgs) -> anyhow::Result<ExitCode> {
     let toolset = args.tools.open()?;
-    let runtime = toolset.runtime()?;
+    let runtime = index::runtime(&toolset, args.call.name())?;
     let ended = call(args, &toolset, &runtime);
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);

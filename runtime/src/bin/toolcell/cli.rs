@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, cache, call, check, completions, config, describe, doctor, explain, init, list, output, trust,
+    add, build, cache, call, check, completions, config, describe, doctor, explain, init, list, new, output,
+    pack, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -32,6 +33,14 @@ pub(crate) enum Command {
     Explain(explain::ExplainArgs),
     /// Check components, folders of them, or the configuration
     Check(check::CheckArgs),
+    /// Make a project with one tool in it, ready to build
+    New(new::NewArgs),
+    /// Build a Rust project into a component with its documentation
+    Build(build::BuildArgs),
+    /// Put a component's documentation and hints beside its code
+    Pack(pack::PackArgs),
+    /// Write the WIT package that tools include
+    Wit(wit::WitArgs),
     /// Read full outputs that were cut
     Output(output::OutputArgs),
     /// Trust the toolcell.toml that was found here, as it is now
@@ -72,6 +81,10 @@ impl Command {
             Self::Call(args) => call::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Check(args) => check::run(&args),
+            Self::New(args) => new::run(args),
+            Self::Build(args) => build::run(args),
+            Self::Pack(args) => pack::run(args),
+            Self::Wit(args) => wit::run(args),
             Self::Output(args) => output::run(&args),
             Self::Trust(args) => trust::run(&args),
             Self::Cache(args) => cache::run(&args),

@@ -137,8 +137,8 @@ fn functions(inspection: &Inspection, package: &Package, checked: &mut Checked) 
                     || signature.output_schema().is_some_and(|schema| has_bytes(&schema));
                 if has_bytes && signature.fast_path().is_none() {
                     checked.warnings.push(format!(
-                        "`{name}` has a list<u8> inside other types, where each byte takes 40 on the host and a few \
-                         hundred KiB reach `host_bytes`; make it a parameter or result of its own"
+                        "`{name}` takes or gives a list<u8> beside or inside other types, so each byte is 40 on the \
+                         host, bounded by `host_bytes`; pass it by a function of strings, bytes and numbers alone"
                     ));
                 }
                 checked.tools.push(name);

@@ -2,6 +2,7 @@
 
 mod add;
 mod arguments;
+mod build;
 mod cache;
 mod call;
 mod check;
@@ -13,15 +14,19 @@ mod describe;
 mod doctor;
 mod explain;
 mod failure;
+mod index;
 mod init;
 mod inspected;
 mod list;
+mod new;
 mod output;
+mod pack;
 mod ready;
 mod report;
 mod terminal;
 mod toolset;
 mod trust;
+mod wit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ use crate::terminal::{Label, say};
 #[derive(Args)]
 #[command(next_help_heading = "Tools")]
 pub(crate) struct ToolsetArgs {
-    /// Use this configuration instead of looking for one
+    /// Use this configuration instead of looking for one (as TOOLCELL_CONFIG does)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Use this component's tools (a file, a folder, or builtin:NAME); may be repeated. No configuration is looked
@@ -56,7 +56,7 @@ pub(crate) struct Toolset {
     pub location: Option<Location>,
     pub config: Config,
     pub components: Vec<ToolComponent>,
-    over: Limits,
+    pub over: Limits,
 }
 
 impl ToolsetArgs {

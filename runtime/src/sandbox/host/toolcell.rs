@@ -52,7 +52,14 @@ impl events::Host for CellState {
 
     fn emit(&mut self, content: types::Content) -> Result<()> {
         let content = content_from_guest(content);
-        self.budget.charge_host_bytes(content_bytes(&content))?;
+        let bytes = content_bytes(&content);
+        self.budget.charge_host_bytes(bytes)?;
+        // Chunks are kept until the call ends, and are a part of its result.
+        let total = self.chunk_bytes.saturating_add(bytes);
+        if total > self.budget.limits().get(Limit::ResultBytes) {
+            return Err(LimitExceeded { limit: Limit::ResultBytes, wanted: total }.into());
+        }
+        self.chunk_bytes = total;
         let count = self.chunks.len().saturating_add(1);
         if count > self.budget.limits().get_usize(Limit::Chunks) {
             let wanted = u64::try_from(count).unwrap_or(u64::MAX);

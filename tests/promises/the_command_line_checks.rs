@@ -1,0 +1,143 @@
+//! The command line: `check` says what a file is and what to do, and one bad file takes no other down.
+
+use std::time::{Duration, Instant};
+
+use toolcell_tests::command_line::CommandLine;
+use toolcell_tests::guest;
+
+/// Files that are no tools, with what is said of them.
+fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let good = std::fs::read(guest("command")).unwrap();
+    let deep = format!(
+        "(component {} (import \"x\" (func (param \"a\" $t200))))",
+        (0..=200)
+            .map(|level| match level {
+                0 => "(type $t0 (list u8))".to_owned(),
+                level => format!("(type $t{level} (list $t{}))", level - 1),
+            })
+            .collect::<String>()
+    );
+    vec![
+        ("core.wasm", wat::parse_str("(module)").unwrap(), "wasm32-wasip2"),
+        ("empty.wasm", Vec::new(), "the file is empty"),
+        ("half.wasm", good[..good.len() / 2].to_vec(), "cut short"),
+        ("elf.wasm", b"\x7fELF\x02\x01\x01\0\0\0\0\0".to_vec(), "error: "),
+        ("text.wasm", b"hello\n".to_vec(), "this is text"),
+        ("nothing.wasm", wat::parse_str("(component)").unwrap(), "exports no function"),
+        ("deep.wasm", wat::parse_str(deep).unwrap_or_default(), "error: "),
+    ]
+}
+
+#[test]
+fn each_wrong_file_is_one_line_that_says_what_to_do() {
+    let line = CommandLine::new();
+    for (name, bytes, told) in bad_files() {
+        line.write(name, bytes);
+        let started = Instant::now();
+        let checked = line.run(&["check", name]);
+        assert!(started.elapsed() < Duration::from_secs(10));
+        assert_eq!(checked.code, 1, "{checked:?}");
+        assert_eq!(checked.stdout.lines().count(), 1, "{checked:?}");
+        assert!(
+            checked.stdout.starts_with(&format!("{name}: error: ")) && checked.stdout.contains(told),
+            "{checked:?}"
+        );
+        let listed = line.run(&["list", "--component", name]);
+        assert_eq!((listed.code, listed.stdout.as_str()), (2, ""), "{listed:?}");
+        assert!(listed.stderr.contains(told), "{listed:?}");
+    }
+}
+
+#[test]
+fn good_tools_load_beside_bad_files() {
+    let line = CommandLine::new();
+    std::fs::create_dir(line.folder().join("tools")).unwrap();
+    let bad = bad_files();
+    for (name, bytes, _) in &bad {
+        line.write(&format!("tools/{name}"), bytes);
+    }
+    std::fs::copy(guest("command"), line.folder().join("tools/one.wasm")).unwrap();
+    std::fs::copy(guest("readonly-liar"), line.folder().join("tools/two.wasm")).unwrap();
+    line.write("toolcell.toml", "[component.t]\npath = \"tools\"\n");
+    let listed = line.run(&["list"]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.stdout.contains("one") && listed.stdout.contains("peek"), "{listed:?}");
+    assert_eq!(
+        listed.stderr.lines().filter(|line| line.contains("skipped")).count(),
+        bad.len(),
+        "{listed:?}"
+    );
+    let checked = line.run(&["check", "tools", "--json"]);
+    assert_eq!(checked.code, 1);
+    let document = checked.json();
+    let files = document["files"].as_array().unwrap();
+    assert_eq!(files.len(), bad.len() + 2);
+    let fine = files.iter().filter(|file| file["errors"].as_array().unwrap().is_empty());
+    assert_eq!(fine.count(), 2);
+}
+
+/// A component that imports these interfaces and exports a function that uses none of them.
+fn importing(interfaces: &[&str]) -> Vec<u8> {
+    let imports: String = interfaces.iter().map(|name| format!("(import \"{name}\" (instance))")).collect();
+    wat::parse_str(format!(
+        "(component {imports}
+           (core module $m (func (export \"f\") (result i32) i32.const 7))
+           (core instance $i (instantiate $m))
+           (func (export \"seven\") (result u32) (canon lift (core func $i \"f\"))))"
+    ))
+    .unwrap()
+}
+
+#[test]
+fn imports_are_told_all_at_once_with_their_versions() {
+    let line = CommandLine::new();
+    line.write(
+        "unmet.wasm",
+        importing(&[
+            "acme:db/conn@1.0.0",
+            "wasi:cli/environment@0.3.0",
+            "wasi:clocks/wall-clock@0.2.0-rc-2023-11-10",
+        ]),
+    );
+    let checked = line.run(&["check", "unmet.wasm"]);
+    assert_eq!(checked.code, 1);
+    for told in [
+        "unknown: `acme:db/conn@1.0.0`",
+        "version not supported: `wasi:cli/environment@0.3.0`",
+        "wasi:clocks/wall-clock@0.2.0-rc-2023-11-10",
+    ] {
+        assert!(checked.stdout.contains(told), "{checked:?}");
+    }
+    line.write(
+        "met.wasm",
+        importing(&[
+            "wasi:clocks/wall-clock@0.2.0",
+            "wasi:random/random@0.2.3",
+            "wasi:cli/environment@0.2.6",
+            "wasi:io/error@0.2.99",
+            "wasi:http/types@0.2.6",
+        ]),
+    );
+    let checked = line.run(&["check", "met.wasm"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    assert!(checked.stdout.contains("refused when used: wasi:http/types@0.2.6 (grant.http)"), "{checked:?}");
+    assert!(checked.stdout.contains("wasi:io/error@0.2.99 is newer"), "{checked:?}");
+    assert!(checked.stdout.contains("not packed"), "{checked:?}");
+    let called = line.run(&["call", "--component", "met.wasm"]);
+    assert_eq!((called.code, called.stdout.as_str()), (0, "7\n"), "{called:?}");
+}
+
+#[test]
+fn the_shipped_tools_are_described_and_the_configuration_is_checked() {
+    let line = CommandLine::new();
+    assert_eq!(line.run(&["check"]).code, 2);
+    line.run(&["init"]);
+    let checked = line.run(&["check"]);
+    assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{checked:?}");
+    assert!(!checked.stdout.contains("warning"), "{checked:?}");
+    line.write("toolcell.toml", "[limit]\n");
+    let wrong = line.run(&["check"]);
+    assert_eq!(wrong.code, 1, "{wrong:?}");
+    assert!(wrong.stderr.contains("toolcell.toml:1"), "{wrong:?}");
+    assert_eq!(line.run(&["check", "gone.wasm"]).code, 2);
+}
