@@ -485,6 +485,9 @@ mod tests {
             let truncated = check(&text, &bounds, keep, &hint);
             if truncated.truncation.is_some() && max_bytes >= 200 && max_lines >= 1 {
                 prop_assert_eq!(truncated.text.matches(MARK).count(), 1);
+            }
+            // A line's cap may be too small for the one emoji that the line holds.
+            if truncated.truncation.is_some() && max_bytes >= 200 && max_lines >= 1 && max_line_bytes >= 16 {
                 let first = text.chars().next().unwrap();
                 prop_assert!(truncated.text.starts_with(first) || truncated.text.starts_with("[..."));
                 let last = text.chars().next_back().unwrap();

@@ -161,6 +161,14 @@ impl Answering<'_> {
                 continue;
             }
             let bounds = room.bounds(self.bounds);
+            // A tool may emit without end: what no reader will see is not worth cleaning and keeping piece by piece.
+            let full = bounds.max_bytes == 0 || bounds.max_lines == 0;
+            if full
+                && outcome.truncated.is_some()
+                && matches!(block, Content::Text { .. } | Content::Json { .. } | Content::Link { .. })
+            {
+                continue;
+            }
             let block = match block {
                 Content::Text { text } => self.block_of_text(&text, &bounds, keeping, outcome),
                 Content::Json { json } => {
