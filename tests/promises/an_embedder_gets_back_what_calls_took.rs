@@ -50,7 +50,7 @@ async fn five_hundred_calls_dropped_in_the_middle_leave_nothing() {
     for round in 0..10 {
         let dropped: Vec<_> = (0..50)
             .map(|number| {
-                let runtime = if u32::is_multiple_of(number, 2) { &plain } else { &files };
+                let runtime = if usize::is_multiple_of(number, 2) { &plain } else { &files };
                 let name = ["sleep", "spin", "loop_clock", "poll_forever", "loop_print"][number % 5];
                 let arguments = if name == "sleep" { json!({ "ms": 60_000 }) } else { json!({}) };
                 let call = runtime.call(ToolCall::new(name, arguments));
