@@ -17,4 +17,5 @@ pub use error::{Error, Result};
 pub use limits::{Limit, Limits};
 pub use policy::{Access, DirGrant, Grant};
 pub use runtime::{Call, Runtime, RuntimeBuilder};
+pub use tokio_util::sync::CancellationToken;
 pub use tool::{Tool, ToolComponent};
