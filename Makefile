@@ -6,6 +6,7 @@ SHELL := bash
 # (minutes) once more for each selection.
 TARGETS := --locked --workspace --all-targets
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
 TOOL_SOURCES := $(shell find guest-tools wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*')
@@ -35,6 +36,7 @@ run: build ## shows toolcell at work on this folder
 	TOOLCELL=$(TARGET_DIR)/debug/toolcell tests/demo.sh
 
 test: build ## builds what is missing and runs all tests
+	cd guest-tools && cargo test --locked --quiet --target $(HOST) --target-dir $(TARGET_DIR)/guest-tests
 ifdef NEXTEST
 	cargo nextest run --locked --workspace
 else
@@ -43,6 +45,9 @@ endif
 
 lint: guests ## formatting, clippy, documentation, and what dependencies may be
 	cargo fmt --check
+	cd guest-tools && cargo fmt --check
+	cd tests/guests && cargo fmt --check
+	cd guest-tools && cargo clippy --locked --all-targets --target $(HOST) --target-dir $(TARGET_DIR)/guest-tests -- -D warnings
 	cargo clippy $(TARGETS) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check bans licenses sources; \

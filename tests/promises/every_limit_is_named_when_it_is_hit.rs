@@ -268,6 +268,8 @@ async fn written_bytes_are_bounded_over_the_call() {
     let refused = write(1001).await;
     assert_eq!(refused.error_kind(), Some(ErrorKind::ToolError), "{:#?}", refused.error);
     assert!(refused.text().contains("limit"), "{}", refused.text());
+    let hit = refused.error.as_ref().and_then(|error| error.limit.clone()).unwrap();
+    assert_eq!((hit.name.as_str(), hit.allowed.as_str()), ("write_bytes", "1000B"), "{hit:#?}");
     assert!(!folder.path().join("file").exists(), "nothing half written");
     assert!(write(1000).await.is_success());
     assert_eq!(std::fs::metadata(folder.path().join("file")).unwrap().len(), 1000);

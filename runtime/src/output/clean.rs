@@ -13,6 +13,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 /// `text` without control characters other than tab and newline; borrowed where there was nothing to remove.
 pub fn clean(text: &str) -> Cow<'_, str> {
     let mut cleaned = String::new();
@@ -121,6 +123,28 @@ fn string_length(rest: &[u8]) -> usize {
         }
     }
     position
+}
+
+/// Cleans every string in a value, keys included.
+pub fn clean_value(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(cleaned) = clean(text) {
+                *text = cleaned;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean_value),
+        Value::Object(members) => {
+            members.values_mut().for_each(clean_value);
+            if members.keys().any(|key| matches!(clean(key), Cow::Owned(_))) {
+                *members = std::mem::take(members)
+                    .into_iter()
+                    .map(|(key, value)| (clean(&key).into_owned(), value))
+                    .collect();
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod truncate;
 
 pub use bounds::{Bounds, bound_text};
 pub use capture::HeadTail;
-pub use clean::{clean, clean_bytes};
+pub use clean::{clean, clean_bytes, clean_value};
 pub use handle::Handle;
 pub use json::{Shrink, truncate_json};
 pub use store::OutputStore;

@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::call::{CallError, Content, ErrorKind, Log, Outcome, Status, Truncation};
 use crate::limits::{EffectiveLimits, Limit};
-use crate::output::{Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, truncate_json};
+use crate::output::{
+    Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, clean_value, truncate_json,
+};
 use crate::sandbox::{CellReport, Returned};
 use crate::tool::{Entry, Tool};
 
@@ -120,7 +122,7 @@ impl Answering<'_> {
             }
             other => other,
         };
-        match self.json(clean_value(value), &shrink, &bounds, Keeping::Store) {
+        match self.json(cleaned(value), &shrink, &bounds, Keeping::Store) {
             Ok((value, truncated)) => {
                 outcome.content.push(Content::Text { text: text_of(&value) });
                 outcome.truncated = outcome.truncated.take().or(truncated);
@@ -141,7 +143,7 @@ impl Answering<'_> {
         self.content(content, &mut room, outcome);
         let Some(structured) = structured else { return };
         room.release();
-        match self.json(clean_value(structured), &Shrink::Any, self.bounds, Keeping::Store) {
+        match self.json(cleaned(structured), &Shrink::Any, self.bounds, Keeping::Store) {
             Ok((value, truncated)) => {
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(value);
@@ -154,6 +156,7 @@ impl Answering<'_> {
     /// stay whole, since a part of an image is none; the limit of the result's bytes bounds them. Blocks that do not
     /// fit are stored together, once, and none is looked at after the room is used up.
     fn content(&self, blocks: Vec<Content>, room: &mut Room, outcome: &mut Outcome) {
+        let blocks: Vec<Content> = blocks.into_iter().map(labelled).collect();
         let full = Full::of(&blocks);
         let handle = if full.fits(room) { None } else { self.keep(&full.text) };
         let keeping = Keeping::Stored(handle.as_ref());
@@ -174,15 +177,13 @@ impl Answering<'_> {
             }
             let block = match block {
                 Content::Text { text } => self.block_of_text(&text, &bounds, keeping, outcome),
-                Content::Json { json } => {
-                    match self.json(clean_value(json), &Shrink::Any, &bounds, keeping) {
-                        Ok((json, truncated)) => {
-                            outcome.truncated = outcome.truncated.take().or(truncated);
-                            Some(Content::Json { json })
-                        }
-                        Err(error) => self.block_of_text(&error.message, &bounds, keeping, outcome),
+                Content::Json { json } => match self.json(cleaned(json), &Shrink::Any, &bounds, keeping) {
+                    Ok((json, truncated)) => {
+                        outcome.truncated = outcome.truncated.take().or(truncated);
+                        Some(Content::Json { json })
                     }
-                }
+                    Err(error) => self.block_of_text(&error.message, &bounds, keeping, outcome),
+                },
                 Content::Link { uri, name, mime_type } => {
                     let bytes = uri.len() + name.as_ref().map_or(0, String::len);
                     if bytes <= bounds.max_bytes {
@@ -225,7 +226,7 @@ impl Answering<'_> {
             (Some(value), _) => value.to_string(),
         };
         let mut error = CallError::new(ErrorKind::ToolError, message);
-        let structured = value.filter(|value| !value.is_string()).map(clean_value);
+        let structured = value.filter(|value| !value.is_string()).map(cleaned);
         error.details = structured
             .and_then(|value| truncate_json(&value, &Shrink::Any, self.bounds).map(|(value, _)| value));
         error
@@ -324,6 +325,34 @@ impl Full {
     }
 }
 
+/// Bytes of an address that a reader gets; browsers take as many.
+const MAX_URI_BYTES: usize = 2048;
+
+/// Bytes of a name or a media type.
+const MAX_LABEL_BYTES: usize = 256;
+
+/// The block with its addresses, names and media types cleaned and bounded: they are the guest's words as well.
+fn labelled(block: Content) -> Content {
+    let label = |text: String| short(text, MAX_LABEL_BYTES);
+    let address = |text: String| short(text, MAX_URI_BYTES);
+    match block {
+        Content::Image { data, mime_type } => Content::Image { data, mime_type: label(mime_type) },
+        Content::Audio { data, mime_type } => Content::Audio { data, mime_type: label(mime_type) },
+        Content::Blob { data, mime_type, uri } => {
+            Content::Blob { data, mime_type: label(mime_type), uri: uri.map(address) }
+        }
+        Content::Link { uri, name, mime_type } => {
+            Content::Link { uri: address(uri), name: name.map(label), mime_type: mime_type.map(label) }
+        }
+        other => other,
+    }
+}
+
+fn short(text: String, bytes: usize) -> String {
+    let start = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
+    clean(start).replace(['\n', '\t'], " ")
+}
+
 fn is_media(block: &Content) -> bool {
     matches!(block, Content::Image { .. } | Content::Audio { .. } | Content::Blob { .. })
 }
@@ -385,30 +414,9 @@ fn clean_log(log: Log) -> Log {
 }
 
 /// The value with every string in it cleaned; keys come from types, or from a tool's own objects.
-fn clean_value(mut value: Value) -> Value {
-    clean_in_place(&mut value);
+fn cleaned(mut value: Value) -> Value {
+    clean_value(&mut value);
     value
-}
-
-fn clean_in_place(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if let Cow::Owned(cleaned) = clean(text) {
-                *text = cleaned;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(clean_in_place),
-        Value::Object(members) => {
-            members.values_mut().for_each(clean_in_place);
-            if members.keys().any(|key| matches!(clean(key), Cow::Owned(_))) {
-                *members = std::mem::take(members)
-                    .into_iter()
-                    .map(|(key, value)| (clean(&key).into_owned(), value))
-                    .collect();
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// What is left of the output's bounds for the next block.

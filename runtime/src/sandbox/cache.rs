@@ -74,12 +74,10 @@ impl CompileCache {
         if checksum(&code) != expected {
             return None;
         }
-        let path = self.path.join(&name.code);
-        drop(code);
         // SAFETY: native code is only taken from a folder and a file that this user alone can write (checked on
-        // opening, by descriptor), under a name that this library alone gives, and after its checksum held. The
-        // engine itself refuses what another version or other settings made.
-        unsafe { Component::deserialize_file(engine, path) }.ok()
+        // opening, by descriptor), and these are the very bytes whose checksum held. The engine itself refuses what
+        // another version or other settings made.
+        unsafe { Component::deserialize(engine, &code) }.ok()
     }
 
     /// Keeps the compiled form. A cache that cannot be written is no error: the next process compiles again.

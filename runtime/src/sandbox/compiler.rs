@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -139,6 +139,9 @@ pub fn compile_as_child(arguments: &[String]) -> Result<(), String> {
     let (Some(meter), Ok(stack)) = (meter, stack.parse()) else {
         return Err("the compiler is started by toolcell itself".to_owned());
     };
+    // Whoever waits for the code may be killed; then nobody wants it.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("cannot follow the parent: {error}"))?;
     limit(Resource::As, CHILD_ADDRESS_SPACE)?;
     limit(Resource::Cpu, CHILD_SECONDS)?;
     limit(Resource::Core, 0)?;

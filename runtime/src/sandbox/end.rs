@@ -53,6 +53,9 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     if text.contains("instance count too high") {
         return limit_error(Limit::Instances, limits.get(Limit::Instances).saturating_add(1), limits);
     }
+    if error.downcast_ref::<Trap>().is_none() && is_out_of_memory(error) {
+        return no_room();
+    }
     match error.downcast_ref::<Trap>() {
         Some(Trap::UnreachableCodeReached) => panicked(state).unwrap_or_else(|| trapped("it aborted")),
         Some(trap) => trapped(&trap_words(*trap)),
@@ -96,10 +99,14 @@ fn with_limit(
     used: String,
     limits: &EffectiveLimits,
 ) -> CallError {
-    let hit = limits.hit_text(limit, used);
+    let mut hit = limits.hit_text(limit, used);
     let mut help = format!("raise `{}`", hit.setting);
     if let Some(at) = &hit.at {
         help.push_str(&format!(" ({at})"));
+    }
+    // The time for a whole call is not what the flag sets.
+    if hit.setting == "policy.call_timeout" {
+        hit.flag = None;
     }
     if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
         help.push_str(&format!(" or pass `{flag}`"));
@@ -170,6 +177,26 @@ fn panicked(state: &CellState) -> Option<CallError> {
     let end = message.floor_char_boundary(MAX_PANIC_BYTES);
     let message = message.get(..end).unwrap_or_default();
     Some(CallError::new(ErrorKind::Panicked, format!("the tool panicked: {message}")))
+}
+
+/// Whether the operating system had no memory, address space or mapping left for the cell.
+fn is_out_of_memory(error: &wasmtime::Error) -> bool {
+    let is_one = |source: &(dyn std::error::Error + 'static)| {
+        source
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::OutOfMemory)
+            || source
+                .downcast_ref::<rustix::io::Errno>()
+                .is_some_and(|error| *error == rustix::io::Errno::NOMEM)
+    };
+    error.chain().any(is_one)
+}
+
+fn no_room() -> CallError {
+    CallError::new(ErrorKind::Unavailable, "the host has no memory left for a cell; try again later").help(
+        "each cell maps 4 GiB of address space: raise `ulimit -v` or `vm.max_map_count`, or lower \
+         `limits.concurrent_cells`",
+    )
 }
 
 fn trapped(what: &str) -> CallError {

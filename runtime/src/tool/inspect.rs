@@ -15,6 +15,8 @@ use toolcell_package::{Export, Package};
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{Resolve, WorldId};
 
+use crate::output::clean_value;
+
 pub use imports::{ImportReport, NeededGrant, UnmetImport, classify_imports};
 pub use lints::{Lint, lints};
 pub use not_a_tool::NotATool;
@@ -68,9 +70,18 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, NotATool> {
         .unwrap_or_else(|_| Err(NotATool::Damaged("its types are malformed or too deep".to_owned())))
 }
 
+/// The package with its texts cleaned: they are the author's, and reach terminals and models.
+pub(super) fn readable(package: Package) -> Package {
+    let cleaned = serde_json::to_value(&package).map(|mut value| {
+        clean_value(&mut value);
+        value
+    });
+    cleaned.and_then(serde_json::from_value).unwrap_or(package)
+}
+
 fn component(bytes: &[u8]) -> Result<Inspection, NotATool> {
     let structure = structure::structure(bytes)?;
-    let package = toolcell_package::read(bytes)?;
+    let package = toolcell_package::read(bytes)?.map(readable);
     let (resolve, world) = match decode(bytes) {
         Ok(DecodedWasm::Component(resolve, world)) => (resolve, world),
         Ok(DecodedWasm::WitPackage(..)) => return Err(NotATool::WitPackage),

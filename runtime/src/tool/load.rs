@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 use toolcell_package::{Export, Package, ToolDoc};
 
 use super::component::name_of;
-use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints};
+use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
 use super::{Entry, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
@@ -166,7 +166,7 @@ impl Loader<'_> {
         if let Some(wit) = wit {
             let package =
                 Package::from_wit_dir(wit, None).map_err(|error| wrong(format!("its WIT: {error}")))?;
-            inspection.package = Some(package);
+            inspection.package = Some(readable(package));
         }
         if let Some(refusal) = classify_imports(&inspection, &self.config.grant).refusal() {
             return Err(wrong(refusal));

@@ -15,7 +15,7 @@ use toolcell::{Runtime, ToolCall};
 use crate::toolset::name_and_value;
 
 /// What is read of standard input or a file: far above any limit of arguments, so that the limit's own error speaks.
-const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A tool and its arguments.
 #[derive(Args)]

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 use clap::builder::styling::{AnsiColor, Style};
+use toolcell::output::clean;
 
 /// Writes to standard output. A reader that went away ends the output quietly: it has what it wanted.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> std::io::Result<()> {
@@ -14,7 +15,7 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> std::io::Result<()> {
 
 /// Writes a line to standard output.
 pub(crate) fn print_line(text: impl Display) -> std::io::Result<()> {
-    print(format!("{text}\n"))
+    print(format!("{}\n", clean(&text.to_string())))
 }
 
 /// Writes a JSON document to standard output.
@@ -50,6 +51,8 @@ pub(crate) fn say(label: Label, message: impl Display) {
         Label::Help => (" help", AnsiColor::Green),
     };
     let style = if has_colour() { colour.on_default().bold() } else { Style::new() };
+    // Names of files and words of tools are in messages: none may move the cursor or pass for a line of ours.
+    let message = clean(&message.to_string()).trim_end().replace('\n', "\n  ");
     let _ = writeln!(std::io::stderr().lock(), "{style}{word}:{style:#} {message}");
 }
 

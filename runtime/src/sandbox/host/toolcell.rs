@@ -100,11 +100,20 @@ fn content_bytes(content: &Content) -> u64 {
     match content {
         Content::Text { text } => length(text),
         Content::Json { json } => length(&json.to_string()),
-        Content::Image { data, .. } | Content::Audio { data, .. } | Content::Blob { data, .. } => {
-            length(data)
+        Content::Image { data, mime_type } | Content::Audio { data, mime_type } => {
+            length(data).saturating_add(length(mime_type))
         }
-        Content::Link { uri, .. } => length(uri),
+        Content::Blob { data, mime_type, uri } => {
+            length(data).saturating_add(length(mime_type)).saturating_add(optional(uri))
+        }
+        Content::Link { uri, name, mime_type } => {
+            length(uri).saturating_add(optional(name)).saturating_add(optional(mime_type))
+        }
     }
+}
+
+fn optional(text: &Option<String>) -> u64 {
+    text.as_deref().map_or(0, length)
 }
 
 fn length(text: &str) -> u64 {

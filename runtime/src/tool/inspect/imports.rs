@@ -54,7 +54,13 @@ impl ImportReport {
         let unsupported = unmet("version not supported", &self.unsupported);
         let parts: Vec<String> = unknown.into_iter().chain(unsupported).collect();
         (!parts.is_empty())
-            .then(|| format!("the component imports what toolcell does not serve: {}", parts.join("; ")))
+            .then(|| {
+                let parts = parts.join("; ");
+                format!(
+                    "the component imports what toolcell does not serve: {parts}; a tool may import WASI 0.2 and \
+                     `toolcell:tool` 1.x: build it without these imports, or compose it with components that export them"
+                )
+            })
     }
 }
 
