@@ -474,3 +474,24 @@ impl Room {
         (*bounds).max_bytes(self.bytes).max_lines(self.lines)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_names_and_media_types_are_cleaned_and_bounded() {
+        let hostile = "\u{1b}[31mred\nline".to_owned();
+        let link =
+            Content::Link { uri: hostile.clone(), name: Some(hostile.clone()), mime_type: Some(hostile.clone()) };
+        let plain = || "red line".to_owned();
+        let expected = Content::Link { uri: plain(), name: Some(plain()), mime_type: Some(plain()) };
+        assert_eq!(labelled(link), expected);
+        let long = "x".repeat(1 << 20);
+        let image = labelled(Content::Image { data: String::new(), mime_type: long.clone() });
+        assert_eq!(image, Content::Image { data: String::new(), mime_type: "x".repeat(MAX_LABEL_BYTES) });
+        let blob = labelled(Content::Blob { data: String::new(), mime_type: hostile, uri: Some(long) });
+        let uri = Some("x".repeat(MAX_URI_BYTES));
+        assert_eq!(blob, Content::Blob { data: String::new(), mime_type: plain(), uri });
+    }
+}

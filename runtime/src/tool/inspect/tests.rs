@@ -453,3 +453,15 @@ fn chains_of_instances_do_not_overflow_the_stack() {
         refused(&chained_instances(levels, &import), expected);
     }
 }
+
+#[test]
+fn what_an_author_wrote_moves_no_cursor() {
+    let mut package = Package::default();
+    package.instructions = Some("use\u{1b}]0;pwn\u{7} it".to_owned());
+    let mut tool = toolcell_package::ToolDoc::default();
+    tool.description = Some("D\u{1b}[31m".to_owned());
+    package.tools.insert("f".to_owned(), tool);
+    let readable = readable(package);
+    assert_eq!(readable.instructions.as_deref(), Some("use it"));
+    assert_eq!(readable.tools.get("f").and_then(|tool| tool.description.as_deref()), Some("D"));
+}
