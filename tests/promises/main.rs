@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up fails")]
 
+mod a_batch_answers_every_call_in_order;
 mod a_cache_is_never_trusted_blindly;
 mod a_call_costs_little;
 mod a_call_gives_a_result;
