@@ -19,4 +19,5 @@ pub use format::Format;
 pub use limits::{Limit, Limits};
 pub use policy::{Access, DirGrant, Grant};
 pub use runtime::{Batch, Call, Runtime, RuntimeBuilder};
+pub use tokio_util::sync::CancellationToken;
 pub use tool::{Tool, ToolComponent};

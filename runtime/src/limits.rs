@@ -34,7 +34,8 @@ pub enum Limit {
     Instances,
     /// Handles that the guest holds at once: files, streams, pollables.
     Handles,
-    /// Bytes that the guest makes the host copy or allocate over the call.
+    /// Bytes that the guest hands to the host over the call, beside what it reads and writes by streams: random
+    /// bytes, log records, emitted content, replaced files.
     HostBytes,
     /// Random bytes over the call.
     RandomBytes,
@@ -145,9 +146,7 @@ impl Limit {
             return "off".to_owned();
         }
         match self.unit() {
-            Unit::Time => {
-                humantime::format_duration(round_to_three_digits(value)).to_string().replace(' ', "")
-            }
+            Unit::Time => humantime::format_duration(readable(value)).to_string().replace(' ', ""),
             Unit::Bytes => format_bytes(value),
             Unit::Count => value.to_string(),
         }
@@ -174,11 +173,11 @@ impl Limit {
     }
 }
 
-/// Whole microseconds below a second and whole milliseconds above: nobody reads the rest.
-fn round_to_three_digits(nanos: u64) -> Duration {
+/// Whole microseconds below ten milliseconds and whole milliseconds above: nobody reads the rest.
+fn readable(nanos: u64) -> Duration {
     let step = if nanos < 1_000_000 {
         1
-    } else if nanos < 1_000_000_000 {
+    } else if nanos < 10_000_000 {
         1_000
     } else {
         1_000_000

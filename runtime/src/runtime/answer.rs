@@ -31,7 +31,10 @@ impl Answering<'_> {
         outcome.usage.memory_bytes = report.memory_bytes;
         match report.end {
             Ok(Returned::ToolError(value)) => {
-                let error = self.tool_error(tool, value, &outcome.logs);
+                let mut error = self.tool_error(tool, value, &outcome.logs);
+                if let Some(hit) = report.limit {
+                    error = error.help(format!("the tool met a limit: raise `{}`", hit.setting)).limit(hit);
+                }
                 self.failed(error, report.chunks, outcome);
             }
             Ok(returned) => {

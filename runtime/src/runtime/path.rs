@@ -44,7 +44,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         Ok((tool, limits, report)) => answering(limits.as_ref()).answer(&tool, report, &mut outcome),
         Err(error) => answering(&EffectiveLimits::default()).fail(error, &mut outcome),
     }
-    outcome.usage.duration_ms = started.elapsed().as_secs_f64() * 1e3;
+    outcome.usage.duration_ms = milliseconds(started.elapsed());
     outcome
 }
 
@@ -251,6 +251,11 @@ const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 fn later(started: Instant, timeout: Duration) -> Instant {
     started + timeout.min(FOREVER)
+}
+
+/// Milliseconds with three digits: microseconds are what the clock is good for.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 fn nanos(duration: Duration) -> u64 {

@@ -24,7 +24,7 @@ use super::state::{Budget, CallContext, CellState, LazyWasi};
 use super::stdio::Sink;
 use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
-use crate::call::{CallError, Content, Denial, ErrorKind, Log, Violation};
+use crate::call::{CallError, Content, Denial, ErrorKind, LimitHit, Log, Violation};
 use crate::limits::{EffectiveLimits, Limit};
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
 
@@ -86,6 +86,8 @@ pub(crate) struct CellReport {
     pub denials: Vec<Denial>,
     pub fuel: Option<u64>,
     pub memory_bytes: u64,
+    /// A limit of the directories that the guest was told of and may have ended for.
+    pub limit: Option<LimitHit>,
 }
 
 impl CellReport {
@@ -98,6 +100,7 @@ impl CellReport {
             denials: Vec::new(),
             fuel: None,
             memory_bytes: 0,
+            limit: None,
         }
     }
 }
@@ -310,6 +313,7 @@ impl Cell {
             denials: denials(state),
             fuel,
             memory_bytes: state.limiter.memory_peak(),
+            limit: state.dirs.limit_hit().map(|(limit, wanted)| self.limits.hit(limit, wanted)),
         }
     }
 }
