@@ -3,6 +3,7 @@
 pub mod call;
 pub mod config;
 pub mod error;
+pub mod format;
 pub mod limits;
 pub mod output;
 pub mod policy;
@@ -14,8 +15,9 @@ pub mod tool;
 
 pub use call::{Content, ErrorKind, Outcome, Status, ToolCall};
 pub use error::{Error, Result};
+pub use format::Format;
 pub use limits::{Limit, Limits};
 pub use policy::{Access, DirGrant, Grant};
-pub use runtime::{Call, Runtime, RuntimeBuilder};
+pub use runtime::{Batch, Call, Runtime, RuntimeBuilder};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{Tool, ToolComponent};

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up fails")]
 
+mod a_batch_answers_every_call_in_order;
 mod a_cache_is_never_trusted_blindly;
 mod a_call_costs_little;
 mod a_call_gives_a_result;
@@ -10,6 +11,8 @@ mod a_failure_has_a_kind_of_its_own;
 mod a_file_tool_reads_pages;
 mod a_file_tool_searches_to_an_end;
 mod a_file_tool_writes_whole_or_not_at_all;
+mod a_format_carries_calls_and_results;
+mod a_format_describes_tools;
 mod a_guest_cannot_harm_the_host;
 mod a_guest_meets_no_other_call;
 mod a_load_names_every_import;

@@ -12,6 +12,8 @@ fn help_is_there_for_every_command() {
         "list",
         "describe",
         "call",
+        "batch",
+        "export",
         "explain",
         "check",
         "output",

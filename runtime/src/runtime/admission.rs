@@ -31,6 +31,11 @@ impl Door {
         Self { cells: Arc::new(Semaphore::new(cells)), waiting: AtomicU32::new(0), admission }
     }
 
+    /// How many cells there are, at least one.
+    pub fn cells(&self) -> usize {
+        usize::try_from(self.admission.concurrent_cells.max(1)).unwrap_or(usize::MAX)
+    }
+
     /// A permit to run a cell, at the latest at `deadline`. Must be polled where timers are in reach.
     ///
     /// # Errors

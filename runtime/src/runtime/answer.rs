@@ -482,8 +482,11 @@ mod tests {
     #[test]
     fn addresses_names_and_media_types_are_cleaned_and_bounded() {
         let hostile = "\u{1b}[31mred\nline".to_owned();
-        let link =
-            Content::Link { uri: hostile.clone(), name: Some(hostile.clone()), mime_type: Some(hostile.clone()) };
+        let link = Content::Link {
+            uri: hostile.clone(),
+            name: Some(hostile.clone()),
+            mime_type: Some(hostile.clone()),
+        };
         let plain = || "red line".to_owned();
         let expected = Content::Link { uri: plain(), name: Some(plain()), mime_type: Some(plain()) };
         assert_eq!(labelled(link), expected);

@@ -2,6 +2,7 @@
 
 mod admission;
 mod answer;
+mod batch;
 mod builder;
 mod explain;
 mod path;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+pub use batch::Batch;
 pub use builder::RuntimeBuilder;
 pub use explain::Explanation;
 

@@ -124,7 +124,8 @@ fn text_of(word: &str) -> anyhow::Result<String> {
     }
 }
 
-fn read(what: &str, source: impl Read) -> anyhow::Result<String> {
+/// A whole text from outside, bounded.
+pub(crate) fn read(what: &str, source: impl Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     source.take(MAX_BYTES).read_to_end(&mut bytes).with_context(|| format!("cannot read {what}"))?;
     String::from_utf8(bytes).ok().with_context(|| format!("{what} is not UTF-8 text"))

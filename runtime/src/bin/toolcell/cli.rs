@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, build, cache, call, check, completions, config, describe, doctor, explain, init, list, new, output,
-    pack, trust, wit,
+    add, batch, build, cache, call, check, completions, config, describe, doctor, explain, export, init,
+    list, new, output, pack, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -29,6 +29,10 @@ pub(crate) enum Command {
     Describe(describe::DescribeArgs),
     /// Call a tool
     Call(call::CallArgs),
+    /// Make the calls of a model's message, and print the results in the same format
+    Batch(batch::BatchArgs),
+    /// Print the tools as a model's provider wants them
+    Export(export::ExportArgs),
     /// Show what a call would do: its arguments, grants and limits; nothing runs
     Explain(explain::ExplainArgs),
     /// Check components, folders of them, or the configuration
@@ -63,6 +67,8 @@ impl Command {
             Self::List(args) => args.tools.json,
             Self::Describe(args) => args.tools.json,
             Self::Call(args) => args.tools.json,
+            Self::Batch(args) => args.tools.json,
+            Self::Export(args) => args.tools.json,
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
             Self::Cache(args) => args.is_json(),
@@ -79,6 +85,8 @@ impl Command {
             Self::List(args) => list::run(&args),
             Self::Describe(args) => describe::run(&args),
             Self::Call(args) => call::run(&args),
+            Self::Batch(args) => batch::run(&args),
+            Self::Export(args) => export::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Check(args) => check::run(&args),
             Self::New(args) => new::run(args),

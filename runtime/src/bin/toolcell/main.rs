@@ -2,6 +2,7 @@
 
 mod add;
 mod arguments;
+mod batch;
 mod build;
 mod cache;
 mod call;
@@ -13,6 +14,7 @@ mod config;
 mod describe;
 mod doctor;
 mod explain;
+mod export;
 mod failure;
 mod index;
 mod init;

@@ -1,0 +1,97 @@
+//! `toolcell batch`
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use serde_json::Value;
+use toolcell::format::Format;
+use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
+
+use crate::arguments::read;
+use crate::export::format_names;
+use crate::ready::block_on;
+use crate::terminal::print_json;
+use crate::toolset::ToolsetArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolcell batch message.json --format anthropic
+  curl … | toolcell batch - --format openai --dir .::/work --component builtin:files
+
+Exit codes:
+  0 the calls were made, whatever became of each      2 usage, configuration, or no such message";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BatchArgs {
+    /// What the model answered, as JSON; `-` or nothing reads standard input
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true)]
+    message: String,
+    /// How the model's provider has calls and results
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
+    format: Format,
+    /// Bind the calls, and full outputs that are cut, to this session
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    session: String,
+    #[command(flatten)]
+    pub tools: ToolsetArgs,
+}
+
+pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
+    let (name, text) = if args.message == "-" {
+        ("standard input", read("standard input", std::io::stdin().lock())?)
+    } else {
+        let name = args.message.as_str();
+        let file = std::fs::File::open(name).with_context(|| format!("cannot read {name}"))?;
+        (name, read(name, file)?)
+    };
+    let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
+    let runtime = args.tools.open()?.runtime()?;
+    let outcomes = block_on(runtime.call_batch(calls).session(&args.session).into_future())?;
+    print_json(&args.format.results(&outcomes))?;
+    // The process ends now, and the system is faster at taking everything back.
+    std::mem::forget(runtime);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One JSON value, by the reader of arguments: a key that is there twice would be read in two ways.
+fn document(name: &str, text: &str) -> anyhow::Result<Value> {
+    let wrapped = format!("{{\"document\":\n{text}\n}}");
+    let bounds = Bounds { bytes: wrapped.len(), depth: 120 };
+    match parse_arguments(&wrapped, bounds, RepairMode::Off) {
+        Ok((Value::Object(mut object), _)) if object.len() == 1 => {
+            object.shift_remove("document").with_context(|| format!("{name} is not one JSON document"))
+        }
+        Err(ParseError::Syntax { line, column, problem, .. }) => {
+            bail!("{name} is not valid JSON: {problem} at line {} column {column}", line.saturating_sub(1))
+        }
+        Err(ParseError::TooDeep { .. }) => bail!("{name} nests too deeply"),
+        _ => bail!("{name} is not one JSON document"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_one_value_read_strictly() {
+        assert_eq!(document("f", " [1] ").unwrap(), json!([1]));
+        for (text, told) in [
+            ("", "not valid JSON"),
+            ("{", "not valid JSON"),
+            ("1,\"x\":2", "not one JSON document"),
+            ("{}}", "not valid JSON"),
+            ("[{\"input\":{\"a\":1,\"a\":2}}]", "duplicate key `a` at line 1"),
+            (&"[".repeat(200), "nests too deeply"),
+        ] {
+            let error = document("f", text).unwrap_err().to_string();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+}

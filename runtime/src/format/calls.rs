@@ -1,0 +1,159 @@
+//! The calls in what a model answered.
+
+use serde_json::{Map, Value};
+
+use super::Format;
+use crate::call::{Arguments, ToolCall};
+
+/// Why no calls can be read from a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is no message in the format {format}: {problem}")]
+pub struct Unreadable {
+    format: Format,
+    problem: String,
+}
+
+impl Format {
+    /// The tool calls of a model's message, in its order, each with its id as it is.
+    ///
+    /// `message` is the whole response, its message, or the list inside it. What is no tool call is passed over, so a
+    /// message that only says something has no calls. Arguments that the format has as text stay text; nothing is
+    /// checked before the call. Where the format has no ids (Gemini's REST, `tools/call` without its request), the
+    /// position stands for one: a number, and in MCP `"#0"`, `"#1"` and so on.
+    ///
+    /// # Errors
+    /// When the value has not the format's outline, or a call has no name.
+    pub fn parse_calls(self, message: &Value) -> Result<Vec<ToolCall>, Unreadable> {
+        let calls = match self {
+            Self::OpenAi => open_ai(message),
+            Self::OpenAiResponses => responses(message),
+            Self::Anthropic => anthropic(message),
+            Self::Gemini => gemini(message),
+            Self::Mcp => mcp(message),
+            Self::Plain => plain(message),
+        };
+        calls.map_err(|problem| Unreadable { format: self, problem })
+    }
+}
+
+type Calls = Result<Vec<ToolCall>, String>;
+
+fn open_ai(message: &Value) -> Calls {
+    let message = match message.get("choices") {
+        Some(choices) => choices.pointer("/0/message").ok_or("`choices` has no message")?,
+        None => message,
+    };
+    let calls = match (message, message.get("tool_calls")) {
+        (Value::Array(calls), _) => calls.as_slice(),
+        (_, Some(Value::Array(calls))) => calls.as_slice(),
+        (_, Some(Value::Null)) => &[],
+        (Value::Object(members), None) if members.contains_key("role") || members.contains_key("content") => {
+            &[]
+        }
+        _ => return Err("`tool_calls` is not there, or no list".to_owned()),
+    };
+    let call = |(at, call): (usize, &Value)| {
+        let place = format!("tool_calls[{at}]");
+        let function = call.get("function").ok_or_else(|| format!("{place} has no `function`"))?;
+        tool_call(call.get("id"), function, "arguments", &place)
+    };
+    calls.iter().enumerate().map(call).collect()
+}
+
+fn responses(message: &Value) -> Calls {
+    let items = match (message, message.get("output")) {
+        (Value::Array(items), _) | (_, Some(Value::Array(items))) => items.as_slice(),
+        (Value::Object(item), None) if item.contains_key("type") => std::slice::from_ref(message),
+        _ => return Err("`output` is not there, or no list".to_owned()),
+    };
+    of_type(items, "function_call")
+        .map(|(at, item)| tool_call(item.get("call_id"), item, "arguments", &format!("output[{at}]")))
+        .collect()
+}
+
+fn anthropic(message: &Value) -> Calls {
+    let blocks = match (message, message.get("content")) {
+        (Value::Array(blocks), _) | (_, Some(Value::Array(blocks))) => blocks.as_slice(),
+        (_, Some(Value::String(_))) => &[],
+        _ => return Err("`content` is not there, or no list".to_owned()),
+    };
+    of_type(blocks, "tool_use")
+        .map(|(at, block)| tool_call(block.get("id"), block, "input", &format!("content[{at}]")))
+        .collect()
+}
+
+fn gemini(message: &Value) -> Calls {
+    let content = match message.get("candidates") {
+        Some(candidates) => candidates.pointer("/0/content").ok_or("`candidates` has no content")?,
+        None => message,
+    };
+    let parts = match (content, content.get("parts")) {
+        (Value::Array(parts), _) | (_, Some(Value::Array(parts))) => parts.as_slice(),
+        // A turn that ended early has a role alone.
+        (Value::Object(content), None) if content.contains_key("role") => &[],
+        _ => return Err("`parts` is not there, or no list".to_owned()),
+    };
+    let mut calls = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        // Its clients for Python dump the second spelling.
+        let Some(call) = part.get("functionCall").or_else(|| part.get("function_call")) else { continue };
+        if call.is_null() {
+            continue;
+        }
+        let position = Value::from(calls.len());
+        let id = call.get("id").filter(|id| !id.is_null()).unwrap_or(&position);
+        calls.push(tool_call(Some(id), call, "args", &format!("parts[{at}]"))?);
+    }
+    Ok(calls)
+}
+
+fn mcp(message: &Value) -> Calls {
+    let requests = list(message, "method", "name")?;
+    let mut calls = Vec::new();
+    for (at, request) in requests.iter().enumerate() {
+        let place = format!("[{at}]");
+        let call = match request.get("method") {
+            Some(method) if method == "tools/call" => {
+                let params = request.get("params").ok_or_else(|| format!("{place} has no `params`"))?;
+                tool_call(request.get("id"), params, "arguments", &place)?
+            }
+            Some(_) => continue,
+            None => tool_call(Some(&format!("#{at}").into()), request, "arguments", &place)?,
+        };
+        calls.push(call);
+    }
+    Ok(calls)
+}
+
+fn plain(message: &Value) -> Calls {
+    let calls = message.get("calls").unwrap_or(message);
+    let calls = list(calls, "name", "name")?;
+    let call = |(at, call): (usize, &Value)| tool_call(call.get("id"), call, "arguments", &format!("[{at}]"));
+    calls.iter().enumerate().map(call).collect()
+}
+
+/// The list, or the one thing, an object that has one of these keys, as a list.
+fn list<'a>(value: &'a Value, key: &str, other: &str) -> Result<&'a [Value], String> {
+    match value {
+        Value::Array(items) => Ok(items),
+        Value::Object(one) if one.contains_key(key) || one.contains_key(other) => {
+            Ok(std::slice::from_ref(value))
+        }
+        _ => Err("it is no list of calls".to_owned()),
+    }
+}
+
+fn of_type<'a>(items: &'a [Value], kind: &'a str) -> impl Iterator<Item = (usize, &'a Value)> {
+    items.iter().enumerate().filter(move |(_, item)| item.get("type").is_some_and(|it| it == kind))
+}
+
+/// One call: `call` has its name and, under `arguments`, what it is called with; nothing there is no arguments.
+fn tool_call(id: Option<&Value>, call: &Value, arguments: &str, place: &str) -> Result<ToolCall, String> {
+    let name = call.get("name").and_then(Value::as_str).ok_or_else(|| format!("{place} has no `name`"))?;
+    let arguments: Arguments = match call.get(arguments) {
+        Some(Value::String(text)) => text.as_str().into(),
+        Some(Value::Null) | None => Value::Object(Map::new()).into(),
+        Some(value) => value.clone().into(),
+    };
+    Ok(ToolCall::new(name, arguments).id(id.cloned().unwrap_or_default()))
+}

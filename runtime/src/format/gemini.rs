@@ -1,0 +1,97 @@
+//! Schemas in the subset of OpenAPI 3.0 that Gemini's `Schema` is: no closed objects, no tuples, no `null` type
+//! beside another, and nothing next to `anyOf`.
+
+use serde_json::{Map, Value, json};
+
+use super::words;
+
+/// The fields of `Schema` that ours use, <https://ai.google.dev/api/caching#Schema>.
+const KEYWORDS: [&str; 14] = [
+    "type",
+    "description",
+    "nullable",
+    "enum",
+    "properties",
+    "required",
+    "propertyOrdering",
+    "items",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "anyOf",
+    "pattern",
+];
+
+/// The constraints among them; all others go into the description.
+const CONSTRAINTS: [&str; 4] = ["minItems", "maxItems", "minimum", "maximum"];
+
+/// The schema as Gemini takes it.
+pub(super) fn gemini(schema: &Value) -> Value {
+    let Value::Object(keywords) = schema else { return json!({}) };
+    let mut schema = keywords.clone();
+    let keeps_pattern = !schema.contains_key("contentEncoding");
+    let keeping: Vec<&str> = CONSTRAINTS.into_iter().chain(keeps_pattern.then_some("pattern")).collect();
+    let mut sentences = words::take(&mut schema, &keeping);
+    if let Some(Value::Array(places)) = schema.shift_remove("prefixItems") {
+        let types: Vec<String> = places.iter().map(words::type_words).collect();
+        sentences.push(format!("In this order: {}.", types.join(", ")));
+        schema.extend(words::any_of(&places).map(|items| ("items".to_owned(), items)));
+    }
+    words::describe(&mut schema, &sentences);
+    schema.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str()));
+    if let Some(items) = schema.get_mut("items") {
+        *items = gemini(items);
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(|property| *property = gemini(property));
+        let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
+        if names.len() > 1 {
+            schema.insert("propertyOrdering".to_owned(), names.into());
+        }
+    }
+    match schema.shift_remove("anyOf") {
+        Some(Value::Array(choices)) => one_of_many(schema, choices),
+        _ => Value::Object(schema),
+    }
+}
+
+/// A choice: of one thing and `null`, that thing, nullable; of many, `anyOf` alone, with all else inside it.
+fn one_of_many(mut outside: Map<String, Value>, choices: Vec<Value>) -> Value {
+    let all = choices.len();
+    let mut choices: Vec<Value> =
+        choices.iter().filter(|choice| choice["type"] != "null").map(gemini).collect();
+    if choices.len() < all {
+        outside.insert("nullable".to_owned(), true.into());
+    }
+    for choice in &mut choices {
+        if let Value::Object(choice) = choice {
+            pour(&outside, choice);
+        }
+    }
+    match (choices.pop(), choices.is_empty()) {
+        (None, _) => json!({ "type": "null" }),
+        (Some(only), true) => only,
+        (Some(last), false) => {
+            choices.push(last);
+            json!({ "anyOf": choices })
+        }
+    }
+}
+
+/// Puts what stands beside `anyOf` into one of its choices, or into the choices of that.
+fn pour(outside: &Map<String, Value>, choice: &mut Map<String, Value>) {
+    if let Some(Value::Array(inner)) = choice.get_mut("anyOf") {
+        inner.iter_mut().filter_map(Value::as_object_mut).for_each(|inner| pour(outside, inner));
+        return;
+    }
+    for (keyword, value) in outside {
+        match (keyword.as_str(), value, choice.get("description")) {
+            ("description", Value::String(whole), Some(Value::String(own))) => {
+                let both = format!("{whole}\n{own}");
+                choice.insert("description".to_owned(), both.into());
+            }
+            _ => drop(choice.insert(keyword.clone(), value.clone())),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Messages and results of each format as tables; schemas against a validator.
+
+#![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+use serde_json::{Value, json};
+
+use super::gemini::gemini;
+use super::strict::strict;
+use super::*;
+use crate::call::{Arguments, CallError, Content, ErrorKind, Outcome, Status, Usage};
+
+fn ids() -> Vec<Value> {
+    vec![json!(1), json!("1"), json!(0), json!(-1), json!(9_007_199_254_740_993_u64), json!("x".repeat(300))]
+}
+
+/// A message with a call of `f` for each id, as the format writes it.
+fn message(format: Format, ids: &[Value]) -> Value {
+    let list = |call: fn(&Value) -> Value| Value::from(ids.iter().map(call).collect::<Vec<_>>());
+    match format {
+        Format::OpenAi => {
+            json!({ "choices": [{ "message": { "role": "assistant", "content": null, "tool_calls":
+            list(|id| json!({ "id": id, "type": "function", "function": { "name": "f", "arguments": "{\"a\":1}" } }))
+        } }] })
+        }
+        Format::OpenAiResponses => json!({ "output":
+            list(|id| json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": "{\"a\":1}" }))
+        }),
+        Format::Anthropic => json!({ "role": "assistant", "content":
+            list(|id| json!({ "type": "tool_use", "id": id, "name": "f", "input": { "a": 1 } }))
+        }),
+        Format::Gemini => json!({ "candidates": [{ "content": { "role": "model", "parts":
+            list(|id| json!({ "functionCall": { "id": id, "name": "f", "args": { "a": 1 } } }))
+        } }] }),
+        Format::Mcp => list(|id| {
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": { "name": "f", "arguments": { "a": 1 } } })
+        }),
+        Format::Plain => list(|id| json!({ "id": id, "name": "f", "arguments": { "a": 1 } })),
+    }
+}
+
+fn outcome(id: Value, content: Vec<Content>, error: Option<CallError>) -> Outcome {
+    Outcome {
+        id,
+        name: "f".to_owned(),
+        status: error.as_ref().map_or(Status::Success, |error| error.kind.status()),
+        content,
+        structured: None,
+        truncated: None,
+        repaired: Vec::new(),
+        denials: Vec::new(),
+        logs: Vec::new(),
+        usage: Usage::default(),
+        error,
+    }
+}
+
+fn text(text: &str) -> Content {
+    Content::Text { text: text.to_owned() }
+}
+
+#[test]
+fn every_name_is_its_format() {
+    for format in Format::ALL {
+        assert_eq!(format.name().parse::<Format>(), Ok(format));
+    }
+    assert_eq!(Format::parse("toolcell"), Some(Format::Plain));
+    assert_eq!("OpenAI".parse::<Format>(), Err(UnknownFormat));
+}
+
+#[test]
+fn calls_keep_their_order_and_their_ids() {
+    for format in Format::ALL {
+        let calls = format.parse_calls(&message(format, &ids())).unwrap();
+        let parsed: Vec<Value> = calls.iter().map(|call| call.id.clone()).collect();
+        assert_eq!(parsed, ids(), "{format}");
+        let arguments: Arguments = match format {
+            Format::OpenAi | Format::OpenAiResponses => "{\"a\":1}".into(),
+            _ => json!({ "a": 1 }).into(),
+        };
+        assert!(calls.iter().all(|call| call.name == "f" && call.arguments == arguments), "{format}");
+    }
+}
+
+#[test]
+fn results_keep_the_order_and_the_ids() {
+    let outcomes: Vec<Outcome> = ids().into_iter().map(|id| outcome(id, vec![text("x")], None)).collect();
+    for format in Format::ALL {
+        let results = format.results(&outcomes);
+        let places = match format {
+            Format::Anthropic => &results["content"],
+            Format::Gemini => &results["parts"],
+            _ => &results,
+        };
+        let id = |result: &Value| match format {
+            Format::OpenAi => result["tool_call_id"].clone(),
+            Format::OpenAiResponses => result["call_id"].clone(),
+            Format::Anthropic => result["tool_use_id"].clone(),
+            Format::Gemini => result["functionResponse"]["id"].clone(),
+            Format::Mcp => result["_meta"]["toolcell/id"].clone(),
+            Format::Plain => result["id"].clone(),
+        };
+        let kept: Vec<Value> = places.as_array().unwrap().iter().map(id).collect();
+        // Gemini's own ids are text; a number is the position of a call without one.
+        let expected = ids()
+            .into_iter()
+            .map(|id| if format == Format::Gemini && !id.is_string() { Value::Null } else { id });
+        assert_eq!(kept, expected.collect::<Vec<_>>(), "{format}");
+    }
+}
+
+#[test]
+fn what_is_no_call_is_passed_over() {
+    for (format, message) in [
+        (Format::OpenAi, json!({ "role": "assistant", "content": "hello" })),
+        (Format::OpenAi, json!({ "role": "assistant", "tool_calls": null })),
+        (Format::OpenAi, json!([])),
+        (Format::OpenAiResponses, json!({ "output": [{ "type": "reasoning" }, { "type": "message" }] })),
+        (Format::Anthropic, json!({ "content": "hello" })),
+        (Format::Anthropic, json!({ "content": [{ "type": "text", "text": "x" }, { "type": "thinking" }] })),
+        (Format::Gemini, json!({ "parts": [{ "text": "x" }, { "function_call": null }] })),
+        (Format::Gemini, json!({ "candidates": [{ "content": { "role": "model" } }] })),
+        (Format::Mcp, json!([{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }])),
+        (Format::Plain, json!({ "calls": [] })),
+    ] {
+        assert_eq!(format.parse_calls(&message), Ok(Vec::new()), "{message}");
+    }
+}
+
+#[test]
+fn calls_without_ids_or_arguments_are_calls() {
+    let ids = |format: Format, message: Value| -> Vec<Value> {
+        format.parse_calls(&message).unwrap().into_iter().map(|call| call.id).collect()
+    };
+    let parts =
+        json!([{ "functionCall": { "name": "a" } }, { "text": "" }, { "functionCall": { "name": "b" } }]);
+    assert_eq!(ids(Format::Gemini, parts), [json!(0), json!(1)]);
+    assert_eq!(ids(Format::Mcp, json!([{ "name": "a" }, { "name": "b" }])), [json!("#0"), json!("#1")]);
+    assert_eq!(ids(Format::Plain, json!({ "name": "a" })), [Value::Null]);
+    let calls =
+        Format::Anthropic.parse_calls(&json!([{ "type": "tool_use", "id": "t", "name": "a" }])).unwrap();
+    assert_eq!(calls[0].arguments, Arguments::Value(json!({})));
+}
+
+#[test]
+fn a_message_of_another_outline_says_what_is_missing() {
+    for format in Format::ALL {
+        for message in
+            [json!(null), json!(1), json!("x"), json!({}), json!({ "choices": [], "candidates": [] })]
+        {
+            let error = format.parse_calls(&message).unwrap_err().to_string();
+            assert!(error.contains(format.name()), "{format} {message}: {error}");
+        }
+    }
+    for (format, message, told) in [
+        (Format::OpenAi, json!([{ "id": "1" }]), "tool_calls[0] has no `function`"),
+        (Format::OpenAi, json!([{ "id": "1", "function": {} }]), "tool_calls[0] has no `name`"),
+        (Format::Anthropic, json!([{ "type": "tool_use", "name": 1 }]), "content[0] has no `name`"),
+        (Format::Mcp, json!([{ "id": 1, "method": "tools/call" }]), "[0] has no `params`"),
+        (Format::Plain, json!([{ "id": 1 }]), "[0] has no `name`"),
+    ] {
+        let error = format.parse_calls(&message).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn a_failure_is_marked_and_what_came_before_it_stays() {
+    let error = CallError::new(ErrorKind::Timeout, "too slow");
+    let failed = outcome(json!("c"), vec![text("a part"), text("too slow")], Some(error));
+    let results = |format: Format| format.results(std::slice::from_ref(&failed));
+    let marked = "a part\nerror (timeout): too slow";
+    assert_eq!(results(Format::OpenAi)[0]["content"], marked);
+    assert_eq!(results(Format::OpenAiResponses)[0]["output"], marked);
+    assert_eq!(
+        results(Format::Gemini)["parts"][0]["functionResponse"],
+        json!({ "id": "c", "name": "f", "response": { "error": marked } })
+    );
+    let anthropic = results(Format::Anthropic)["content"][0].clone();
+    assert_eq!(
+        (&anthropic["is_error"], &anthropic["content"][1]["text"]),
+        (&json!(true), &json!("too slow"))
+    );
+    assert_eq!(results(Format::Mcp)[0]["isError"], true);
+    assert_eq!(results(Format::Plain)[0]["error"]["kind"], "timeout");
+}
+
+#[test]
+fn a_tool_that_says_nothing_gives_no_empty_text() {
+    for content in [Vec::new(), vec![text("")]] {
+        let silent = [outcome(json!("c"), content, None)];
+        assert_eq!(Format::OpenAi.results(&silent)[0]["content"], "(no output)");
+        let blocks = json!([{ "type": "text", "text": "(no output)" }]);
+        assert_eq!(Format::Anthropic.results(&silent)["content"][0]["content"], blocks);
+    }
+}
+
+#[test]
+fn a_picture_goes_where_there_is_a_place_for_it() {
+    let picture =
+        |mime_type: &str| Content::Image { data: "AAAA".to_owned(), mime_type: mime_type.to_owned() };
+    let shown = [outcome(json!("c"), vec![text("see"), picture("image/png")], None)];
+    let noted = "see\n[an image, image/png, 4 bytes of base64, which cannot be shown here]";
+    assert_eq!(Format::OpenAi.results(&shown)[0]["content"], noted);
+    assert_eq!(
+        Format::OpenAiResponses.results(&shown)[0]["output"],
+        json!([{ "type": "input_text", "text": "see" },
+            { "type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto" }])
+    );
+    assert_eq!(
+        Format::Anthropic.results(&shown)["content"][0]["content"][1],
+        json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AAAA" } })
+    );
+    assert_eq!(
+        Format::Gemini.results(&shown)["parts"][0]["functionResponse"]["parts"],
+        json!([{ "inlineData": { "mimeType": "image/png", "data": "AAAA" } }])
+    );
+    assert_eq!(
+        Format::Mcp.results(&shown)[0]["content"][1],
+        json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" })
+    );
+    let strange = [outcome(json!("c"), vec![picture("image/tiff")], None)];
+    let note = "[an image, image/tiff, 4 bytes of base64, which cannot be shown here]";
+    assert_eq!(Format::OpenAiResponses.results(&strange)[0]["output"], note);
+    assert_eq!(Format::Anthropic.results(&strange)["content"][0]["content"][0]["text"], note);
+}
+
+#[test]
+fn structured_content_goes_through_mcp_on_success_alone() {
+    let mut done = outcome(json!(1), vec![text("5")], None);
+    done.structured = Some(json!({ "result": 5 }));
+    assert_eq!(Format::Mcp.results(&[done])[0]["structuredContent"], json!({ "result": 5 }));
+}
+
+#[test]
+fn strict_schemas_close_every_object_and_require_every_key() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "count": { "type": "integer", "description": "How many", "minimum": 1, "maximum": 9, "default": 3 },
+            "name": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            "tags": { "type": "array", "items": { "type": "string", "pattern": "^a" }, "uniqueItems": true },
+        },
+        "required": ["tags"],
+        "additionalProperties": false,
+    });
+    assert_eq!(
+        strict(&schema),
+        Ok(json!({
+            "type": "object",
+            "properties": {
+                "count": {
+                    "description": "How many. From 1 to 9. Default: 3.",
+                    "anyOf": [{ "type": "integer" }, { "type": "null" }],
+                },
+                "name": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                "tags": {
+                    "type": "array",
+                    "items": { "type": "string", "description": "Matches the regular expression `^a`." },
+                    "description": "No item twice.",
+                },
+            },
+            "additionalProperties": false,
+            "required": ["count", "name", "tags"],
+        }))
+    );
+}
+
+#[test]
+fn what_cannot_be_strict_says_why() {
+    let with = |property: Value| {
+        json!({ "type": "object", "properties": { "p": property }, "required": ["p"],
+            "additionalProperties": false })
+    };
+    for (property, told) in [
+        (
+            json!({ "type": "array", "prefixItems": [{ "type": "string" }] }),
+            "/p is a list with a type for each",
+        ),
+        (json!({}), "/p may be any JSON"),
+        (json!(true), "/p may be any JSON"),
+        (json!({ "type": "array" }), "/p is a list of any JSON"),
+        (json!({ "type": "object", "properties": {} }), "/p is an object with any keys"),
+        (json!({ "$ref": "#/x" }), "/p needs `$ref`"),
+    ] {
+        let why = strict(&with(property)).unwrap_err();
+        assert!(why.contains(told), "{why}");
+    }
+    assert!(strict(&json!({ "type": "object", "properties": {} })).unwrap_err().contains("the arguments"));
+}
+
+#[test]
+fn gemini_has_no_null_no_tuples_and_nothing_beside_a_choice() {
+    for (schema, expected) in [
+        (
+            json!({ "description": "D", "anyOf": [{ "type": "string", "minLength": 1 }, { "type": "null" }] }),
+            json!({ "type": "string", "description": "D\nAt least 1 character.", "nullable": true }),
+        ),
+        (
+            json!({ "description": "D", "anyOf": [{ "type": "string" }, { "type": "integer" }] }),
+            json!({ "anyOf": [{ "type": "string", "description": "D" },
+                { "type": "integer", "description": "D" }] }),
+        ),
+        (
+            json!({ "type": "array", "prefixItems": [{ "type": "string" }, { "type": "boolean" }],
+                "minItems": 2, "maxItems": 2 }),
+            json!({ "type": "array", "minItems": 2, "maxItems": 2,
+                "description": "In this order: string, boolean.",
+                "items": { "anyOf": [{ "type": "string" }, { "type": "boolean" }] } }),
+        ),
+        (
+            json!({ "type": "string", "contentEncoding": "base64", "pattern": "^x" }),
+            json!({ "type": "string", "description": "Encoded as base64." }),
+        ),
+        (
+            json!({ "type": "object", "properties": { "b": { "type": "integer", "default": 1 }, "a": {} },
+                "additionalProperties": false }),
+            json!({ "type": "object",
+                "properties": { "b": { "type": "integer", "description": "Default: 1." }, "a": {} },
+                "propertyOrdering": ["b", "a"] }),
+        ),
+    ] {
+        assert_eq!(gemini(&schema), expected);
+    }
+}

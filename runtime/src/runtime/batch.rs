@@ -1,0 +1,182 @@
+//! Several calls of one message of a model.
+
+use std::collections::{HashSet, VecDeque};
+use std::future::{Future, IntoFuture, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Runtime;
+use crate::call::{CallError, Content, ErrorKind, Outcome, ToolCall, Usage};
+
+/// Calls of one batch that run at once; more would wait for cells that other callers could have had.
+const TOGETHER: usize = 8;
+
+impl Runtime {
+    /// Calls several tools: one outcome for each call, in the order of the calls.
+    ///
+    /// Calls that follow each other and whose tools are read-only run at the same time, up to eight of them and no
+    /// more than there are cells; every other call waits for all before it, and all after it wait for it, so that a
+    /// read after a write sees it. A failure stops nothing. A call without an id, or with one that an earlier call has,
+    /// is refused with `invalid_arguments`: its outcome could not be told from another.
+    ///
+    /// Nothing runs until the batch is awaited, and nothing is spawned: tools that compute take turns on the thread
+    /// that awaits, while those with directories have threads of their own.
+    pub fn call_batch(&self, calls: Vec<ToolCall>) -> Batch {
+        Batch {
+            runtime: self.clone(),
+            calls,
+            timeout: None,
+            cancel: CancellationToken::new(),
+            session: String::new(),
+        }
+    }
+}
+
+/// Several calls on their way; await them.
+#[derive(Debug)]
+#[must_use = "a batch runs when it is awaited"]
+pub struct Batch {
+    runtime: Runtime,
+    calls: Vec<ToolCall>,
+    timeout: Option<Duration>,
+    cancel: CancellationToken,
+    session: String,
+}
+
+impl Batch {
+    /// Lowers the time that each cell may take; a longer one than a tool's limit changes nothing.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Ends what is not finished when `token` is cancelled, with the kind `cancelled`; what is finished stays.
+    pub fn cancel(mut self, token: CancellationToken) -> Self {
+        self.cancel = token;
+        self
+    }
+
+    /// Binds full outputs to a session, as for one call.
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = session.into();
+        self
+    }
+
+    async fn run(mut self) -> Vec<Outcome> {
+        let calls = std::mem::take(&mut self.calls);
+        let refusals = without_own_id(&calls);
+        let mut outcomes = Vec::with_capacity(calls.len());
+        let mut together = VecDeque::new();
+        for (call, refusal) in calls.into_iter().zip(refusals) {
+            // A refused call and one of a tool that is not there change nothing.
+            let is_barrier =
+                refusal.is_none() && self.runtime.get(&call.name).is_some_and(|tool| !tool.is_read_only());
+            if is_barrier {
+                outcomes.extend(self.together(std::mem::take(&mut together)).await);
+                outcomes.push(self.one(call, refusal).await);
+            } else {
+                together.push_back((call, refusal));
+            }
+        }
+        outcomes.extend(self.together(together).await);
+        outcomes
+    }
+
+    /// Calls at the same time, a bounded number of them.
+    async fn together(&self, mut waiting: VecDeque<(ToolCall, Option<CallError>)>) -> Vec<Outcome> {
+        let width = TOGETHER.min(self.runtime.shared.door.cells());
+        let mut running = Vec::new();
+        let mut outcomes: Vec<Option<Outcome>> = waiting.iter().map(|_| None).collect();
+        let mut next = 0;
+        poll_fn(|context| {
+            loop {
+                while running.len() < width
+                    && let Some((call, refusal)) = waiting.pop_front()
+                {
+                    running.push((next, Box::pin(self.one(call, refusal))));
+                    next += 1;
+                }
+                let before = running.len();
+                running.retain_mut(|(at, one)| match one.as_mut().poll(context) {
+                    Poll::Pending => true,
+                    Poll::Ready(outcome) => {
+                        if let Some(place) = outcomes.get_mut(*at) {
+                            *place = Some(outcome);
+                        }
+                        false
+                    }
+                });
+                if running.is_empty() && waiting.is_empty() {
+                    return Poll::Ready(());
+                }
+                // A place that became free is filled at once, and what fills it is polled, or nothing would wake us.
+                if running.len() == before || waiting.is_empty() {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await;
+        outcomes.into_iter().flatten().collect()
+    }
+
+    async fn one(&self, call: ToolCall, refusal: Option<CallError>) -> Outcome {
+        if let Some(refusal) = refusal {
+            return refused(call, refusal);
+        }
+        if self.cancel.is_cancelled() {
+            let error =
+                CallError::new(ErrorKind::Cancelled, "the batch was cancelled before this call began");
+            return refused(call, error);
+        }
+        let call = self.runtime.call(call).cancel(self.cancel.clone()).session(self.session.clone());
+        match self.timeout {
+            Some(timeout) => call.timeout(timeout).await,
+            None => call.await,
+        }
+    }
+}
+
+impl IntoFuture for Batch {
+    type Output = Vec<Outcome>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Vec<Outcome>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// For each call why its outcome could not be told from another, if that is so.
+fn without_own_id(calls: &[ToolCall]) -> Vec<Option<CallError>> {
+    // By its JSON, in which 1 and "1" are two ids.
+    let mut known = HashSet::new();
+    let why = |call: &ToolCall| {
+        if call.id.is_null() || call.id == "" {
+            Some("the call has no id; give each call of a message one of its own")
+        } else if known.insert(call.id.to_string()) {
+            None
+        } else {
+            Some("an earlier call of the message has the same id; give each call one of its own")
+        }
+    };
+    calls.iter().map(why).map(|why| Some(CallError::new(ErrorKind::InvalidArguments, why?))).collect()
+}
+
+/// The outcome of a call that was never begun.
+fn refused(call: ToolCall, error: CallError) -> Outcome {
+    Outcome {
+        id: call.id,
+        name: call.name,
+        status: error.kind.status(),
+        content: vec![Content::Text { text: error.message.clone() }],
+        structured: None,
+        truncated: None,
+        repaired: Vec::new(),
+        denials: Vec::new(),
+        logs: Vec::new(),
+        usage: Usage::default(),
+        error: Some(error),
+    }
+}

@@ -1,0 +1,172 @@
+//! Several calls of one message: an outcome for each, in their order; reads at the same time, all else one by one.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use toolcell::{Access, ErrorKind, Grant, Limits, Outcome, Runtime, Status, ToolCall, ToolComponent};
+use toolcell_tests::{builder, built, guest, probe, probing, repository};
+
+fn with_ids(calls: &[(&str, Value)]) -> Vec<ToolCall> {
+    calls
+        .iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| ToolCall::new(*name, arguments.clone()).id(at))
+        .collect()
+}
+
+fn kinds(outcomes: &[Outcome]) -> Vec<Option<ErrorKind>> {
+    outcomes.iter().map(Outcome::error_kind).collect()
+}
+
+/// The probe, described by a WIT in which `sleep` claims to be read-only.
+fn sleeper(grant: Grant) -> Runtime {
+    let wit = TempDir::new().unwrap();
+    let source = repository().join("tests/guests/wit");
+    for entry in std::fs::read_dir(&source).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let text = text.replace("  sleep: func", "  /// @read-only\n  sleep: func");
+            // Of the worlds only the probe's, or it would have to be named.
+            let text = match text.find("/// Claims to be read-only, and lies.") {
+                Some(other) => text[..other].to_owned(),
+                None => text,
+            };
+            std::fs::write(wit.path().join(path.file_name().unwrap()), text).unwrap();
+        }
+    }
+    std::os::unix::fs::symlink(source.join("deps"), wit.path().join("deps")).unwrap();
+    let runtime =
+        built(builder().component(ToolComponent::file(guest("probe")).wit(wit.path()).grant(grant)));
+    assert!(runtime.get("sleep").unwrap().is_read_only());
+    runtime
+}
+
+async fn time_of(runtime: &Runtime, count: usize, milliseconds: u64) -> Duration {
+    let calls = vec![("sleep", json!({ "ms": milliseconds })); count];
+    let started = Instant::now();
+    let outcomes = runtime.call_batch(with_ids(&calls)).await;
+    let took = started.elapsed();
+    assert_eq!(kinds(&outcomes), vec![None; count], "{outcomes:#?}");
+    took
+}
+
+#[tokio::test]
+async fn two_reads_take_as_long_as_one_also_with_a_grant_to_write() {
+    let folder = TempDir::new().unwrap();
+    for grant in [Grant::none(), Grant::none().dir(folder.path(), "/work", Access::ReadWrite)] {
+        let runtime = sleeper(grant);
+        runtime.warm().await.unwrap();
+        let one = time_of(&runtime, 1, 400).await;
+        let two = time_of(&runtime, 2, 400).await;
+        assert!(two < one.mul_f64(1.6), "one took {one:?}, two {two:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_read_only_runs_alone() {
+    let runtime = probing(Grant::none(), Limits::new());
+    let two = time_of(&runtime, 2, 100).await;
+    assert!(two >= Duration::from_millis(200), "{two:?}");
+}
+
+#[tokio::test]
+async fn more_reads_than_run_at_once_keep_their_order() {
+    let runtime = sleeper(Grant::none());
+    let calls: Vec<ToolCall> =
+        (0..30_u64).map(|at| ToolCall::new("sleep", json!({ "ms": (30 - at) % 7 })).id(at)).collect();
+    let outcomes = runtime.call_batch(calls).await;
+    let ids: Vec<Value> = outcomes.iter().map(|outcome| outcome.id.clone()).collect();
+    assert_eq!(ids, (0..30_u64).map(Value::from).collect::<Vec<_>>());
+    assert!(outcomes.iter().all(Outcome::is_success), "{outcomes:#?}");
+}
+
+#[tokio::test]
+async fn a_read_after_a_write_sees_it() {
+    let folder = TempDir::new().unwrap();
+    let runtime = files(folder.path());
+    let mut calls = Vec::new();
+    for round in 0..5 {
+        calls.push(("write_file", json!({ "path": "n", "content": format!("round {round}\n") })));
+        calls.push(("read_file", json!({ "path": "n" })));
+    }
+    let outcomes = runtime.call_batch(with_ids(&calls)).await;
+    for (round, pair) in outcomes.chunks(2).enumerate() {
+        assert!(pair[1].text().contains(&format!("round {round}")), "{pair:#?}");
+    }
+}
+
+fn files(folder: &Path) -> Runtime {
+    let grant = Grant::none().dir(folder, "/work", Access::ReadWrite);
+    built(builder().component(ToolComponent::builtin("files").grant(grant)))
+}
+
+#[tokio::test]
+async fn a_failure_stops_nothing() {
+    let runtime = probing(Grant::none(), Limits::new());
+    let outcomes = runtime
+        .call_batch(with_ids(&[
+            ("trap", json!({})),
+            ("echo_string", json!({ "value": "a" })),
+            ("no_such_tool", json!({})),
+            ("echo_string", json!({ "value": 1, "other": 2 })),
+            ("echo_string", json!({ "value": "b" })),
+        ]))
+        .await;
+    let expected = [
+        Some(ErrorKind::Trapped),
+        None,
+        Some(ErrorKind::UnknownTool),
+        Some(ErrorKind::InvalidArguments),
+        None,
+    ];
+    assert_eq!(kinds(&outcomes), expected, "{outcomes:#?}");
+}
+
+#[tokio::test]
+async fn a_call_without_an_id_of_its_own_is_refused_and_the_others_run() {
+    let runtime = built(builder().component(probe(Grant::none(), Limits::new())));
+    let ids =
+        [json!(1), json!("1"), json!(1), json!(""), json!(null), json!(9_007_199_254_740_993_u64), json!(-1)];
+    let call = |id: &Value| ToolCall::new("echo_string", json!({ "value": id.to_string() })).id(id.clone());
+    let outcomes = runtime.call_batch(ids.iter().map(call).collect()).await;
+    let refused = Some(ErrorKind::InvalidArguments);
+    assert_eq!(kinds(&outcomes), [None, None, refused, refused, refused, None, None]);
+    for (id, outcome) in ids.iter().zip(&outcomes) {
+        assert_eq!(outcome.id, *id);
+        let own = id.to_string();
+        assert!(!outcome.is_success() || outcome.text() == own, "{outcome:#?}");
+    }
+    assert!(outcomes[2].text().contains("same id"), "{}", outcomes[2].text());
+    assert!(outcomes[3].text().contains("no id"), "{}", outcomes[3].text());
+}
+
+#[tokio::test]
+async fn cancelling_leaves_what_is_finished() {
+    let runtime = probing(Grant::none(), Limits::new());
+    runtime.warm().await.unwrap();
+    let token = CancellationToken::new();
+    let calls = with_ids(&[
+        ("echo_string", json!({ "value": "done" })),
+        ("poll_forever", json!({})),
+        ("echo_string", json!({ "value": "never" })),
+    ]);
+    let batch = runtime.call_batch(calls).cancel(token.clone()).into_future();
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        token.cancel();
+    };
+    let (outcomes, ()) = tokio::join!(batch, cancel);
+    let cancelled = Some(ErrorKind::Cancelled);
+    assert_eq!(kinds(&outcomes), [None, cancelled, cancelled], "{outcomes:#?}");
+    assert_eq!(outcomes[2].status, Status::Interrupted);
+}
+
+#[tokio::test]
+async fn no_calls_have_no_outcomes() {
+    let runtime = built(builder().component(ToolComponent::builtin("basics")));
+    assert!(runtime.call_batch(Vec::new()).await.is_empty());
+}

@@ -1,0 +1,217 @@
+//! A provider takes the definitions of tools as they are, and what its model writes by them is taken back.
+
+use serde_json::{Map, Value, json};
+use toolcell::format::{Format, Strict};
+use toolcell::{ErrorKind, Grant, Limits, Runtime, ToolCall, ToolComponent};
+use toolcell_tests::command_line::CommandLine;
+use toolcell_tests::{builder, built, probe};
+
+fn runtime() -> Runtime {
+    built(
+        builder()
+            .component(probe(Grant::none(), Limits::new()))
+            .component(ToolComponent::builtin("files"))
+            .component(ToolComponent::builtin("basics")),
+    )
+}
+
+/// The definitions with name and schema, whatever the format calls them.
+fn definitions(format: Format, tools: &Value) -> Vec<(String, Option<Value>, Value)> {
+    let list = if format == Format::Gemini { &tools[0]["functionDeclarations"] } else { tools };
+    let one = |tool: &Value| {
+        let inner = if format == Format::OpenAi { &tool["function"] } else { tool };
+        let schema = ["parameters", "input_schema", "inputSchema"].iter().find_map(|name| inner.get(*name));
+        (inner["name"].as_str().unwrap().to_owned(), schema.cloned(), inner.clone())
+    };
+    list.as_array().unwrap().iter().map(one).collect()
+}
+
+/// Every schema inside of `schema`, itself too.
+fn each(schema: &Value, visit: &mut dyn FnMut(&Map<String, Value>)) {
+    let keywords = schema.as_object().unwrap();
+    visit(keywords);
+    for (keyword, value) in keywords {
+        match keyword.as_str() {
+            "properties" => value.as_object().unwrap().values().for_each(|schema| each(schema, visit)),
+            "items" => each(value, visit),
+            "anyOf" | "prefixItems" => {
+                value.as_array().unwrap().iter().for_each(|schema| each(schema, visit))
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_legal(key: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    !key.is_empty() && key.len() <= 64 && key.bytes().all(is_legal)
+}
+
+#[test]
+fn every_schema_is_an_object_with_legal_keys_in_every_format() {
+    let tools = runtime().list();
+    for format in Format::ALL {
+        for strict in [Strict::Off, Strict::On] {
+            let export = format.export(&tools, strict);
+            let definitions = definitions(format, &export.tools);
+            assert_eq!(definitions.len(), tools.len(), "{format}");
+            for (name, schema, _) in definitions {
+                assert!(is_legal(&name), "{name}");
+                let Some(schema) = schema else {
+                    assert_eq!(format, Format::Gemini, "{name} has no schema");
+                    continue;
+                };
+                assert_eq!(schema["type"], "object", "{format} {name}");
+                assert!(schema["properties"].is_object(), "{format} {name}");
+                for keyword in ["anyOf", "oneOf", "allOf", "$ref", "$defs", "$schema", "not"] {
+                    assert!(schema.get(keyword).is_none(), "{format} {name} has {keyword} at its root");
+                }
+                if format != Format::Gemini {
+                    jsonschema::draft202012::meta::validate(&schema).unwrap();
+                }
+                each(&schema, &mut |keywords| {
+                    assert!(!keywords.contains_key("format"), "{format} {name}");
+                    let keys = keywords.get("properties").and_then(Value::as_object);
+                    assert!(keys.into_iter().flatten().all(|(key, _)| is_legal(key)), "{format} {name}");
+                    if matches!(format, Format::OpenAi | Format::OpenAiResponses | Format::Gemini)
+                        && keywords.get("type").is_some_and(|kind| kind == "array")
+                    {
+                        assert!(keywords.contains_key("items"), "{format} {name}: {keywords:?}");
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn gemini_gets_only_what_its_schemas_have() {
+    let export = Format::Gemini.export(&runtime().list(), Strict::Off);
+    let known = [
+        "type",
+        "description",
+        "nullable",
+        "enum",
+        "properties",
+        "required",
+        "propertyOrdering",
+        "items",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maximum",
+        "anyOf",
+        "pattern",
+    ];
+    for (name, schema, _) in definitions(Format::Gemini, &export.tools) {
+        each(&schema.unwrap_or_else(|| json!({})), &mut |keywords| {
+            assert!(keywords.keys().all(|keyword| known.contains(&keyword.as_str())), "{name}: {keywords:?}");
+            assert!(!keywords.contains_key("anyOf") || keywords.len() == 1, "{name}: {keywords:?}");
+        });
+    }
+}
+
+#[tokio::test]
+async fn what_fits_a_strict_schema_is_taken_back() {
+    let runtime = runtime();
+    let mut tried = 0;
+    for format in [Format::OpenAi, Format::OpenAiResponses, Format::Anthropic] {
+        let export = format.export(&runtime.list(), Strict::On);
+        for (name, schema, definition) in definitions(format, &export.tools) {
+            let schema = schema.unwrap();
+            let is_noted =
+                export.notes.iter().any(|note| note.starts_with(&format!("`{name}` cannot be strict")));
+            assert_eq!(definition["strict"] == true, !is_noted, "{format} {name}");
+            if is_noted {
+                assert!(
+                    runtime.get(&name).unwrap().input_schema().to_string().contains("prefixItems"),
+                    "{name}"
+                );
+                continue;
+            }
+            check_strict(&name, &schema);
+            if format != Format::OpenAi || !(name.starts_with("echo") || name == "grep") {
+                continue;
+            }
+            let validator = jsonschema::validator_for(&schema).unwrap();
+            for arguments in samples(&schema) {
+                assert!(validator.is_valid(&arguments), "{name} {arguments}");
+                let outcome = runtime.call(ToolCall::new(name.as_str(), arguments.clone())).await;
+                let kind = outcome.error_kind();
+                assert_ne!(kind, Some(ErrorKind::InvalidArguments), "{name} {arguments}: {}", outcome.text());
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 40, "only {tried} values");
+}
+
+fn check_strict(name: &str, schema: &Value) {
+    let known =
+        ["type", "description", "enum", "properties", "required", "additionalProperties", "items", "anyOf"];
+    each(schema, &mut |keywords| {
+        assert!(keywords.keys().all(|keyword| known.contains(&keyword.as_str())), "{name}: {keywords:?}");
+        if let Some(properties) = keywords.get("properties").and_then(Value::as_object) {
+            let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
+            assert_eq!(keywords.get("required"), Some(&json!(keys)), "{name}");
+            assert_eq!(keywords.get("additionalProperties"), Some(&json!(false)), "{name}");
+        }
+    });
+}
+
+/// Values that fit: each choice at least once, `null` wherever it may be.
+fn samples(schema: &Value) -> Vec<Value> {
+    if let Some(choices) = schema["anyOf"].as_array() {
+        return choices.iter().flat_map(samples).collect();
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.clone();
+    }
+    let says = |text: &str| schema["description"].as_str().is_some_and(|docs| docs.contains(text));
+    match schema["type"].as_str() {
+        Some("boolean") => vec![json!(true)],
+        Some("integer") => vec![json!(1)],
+        Some("number") => vec![json!(0.5)],
+        Some("string") if says("base64") => vec![json!("aGk=")],
+        Some("string") => vec![json!("a")],
+        Some("null") => vec![Value::Null],
+        Some("array") => {
+            let items = samples(&schema["items"]).into_iter().map(|item| json!([item]));
+            [json!([])].into_iter().chain(items).collect()
+        }
+        Some("object") => {
+            let properties = schema["properties"].as_object().unwrap();
+            let all: Vec<(&String, Vec<Value>)> =
+                properties.iter().map(|(name, schema)| (name, samples(schema))).collect();
+            let first: Map<String, Value> =
+                all.iter().map(|(name, values)| ((*name).clone(), values[0].clone())).collect();
+            let mut objects = vec![Value::Object(first.clone())];
+            for (name, values) in all {
+                for value in values.into_iter().skip(1) {
+                    let mut object = first.clone();
+                    object.insert(name.clone(), value);
+                    objects.push(Value::Object(object));
+                }
+            }
+            objects
+        }
+        other => panic!("{other:?} in {schema}"),
+    }
+}
+
+#[test]
+fn the_command_line_prints_what_a_request_takes() {
+    let line = CommandLine::new();
+    let files = ["--component", "builtin:files"];
+    let run = |rest: &[&str]| line.run(&[&["export"], rest, files.as_slice()].concat());
+    let ended = run(&["--format", "openai", "--strict"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let tools = ended.json();
+    assert!(tools.as_array().unwrap().iter().all(|tool| tool["function"]["strict"] == true), "{tools:#}");
+    let with_rules = run(&["--format", "anthropic", "--instructions"]).json();
+    assert!(with_rules["instructions"].as_str().unwrap().contains("edit_file"), "{with_rules:#}");
+    assert_eq!(with_rules["tools"][0]["name"], "edit_file");
+    let noted = run(&["--format", "mcp", "--strict"]);
+    assert!(noted.stderr.contains("no strict schemas"), "{}", noted.stderr);
+    assert_eq!(run(&["--format", "plain"]).json(), run(&["--format", "toolcell"]).json());
+}
