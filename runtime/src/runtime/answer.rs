@@ -105,15 +105,14 @@ impl Answering<'_> {
 
     /// A plain result: data, and the same facts as text.
     fn value(&self, tool: &Tool, value: Option<Value>, room: &Room, outcome: &mut Outcome) {
-        let Entry::Typed { signature, .. } = &tool.entry else { return };
+        let Entry::Typed { signature, shrink, .. } = &tool.entry else { return };
         let Some(value) = value else {
             outcome.structured = Some(Value::Object(Map::new()));
             return;
         };
         let bounds = room.bounds(self.bounds);
-        let shrink = signature.returns().shrink();
         let value = match value {
-            Value::String(text) if shrink == Shrink::Text => {
+            Value::String(text) if *shrink == Shrink::Text => {
                 let (text, truncated) = self.owned_text(text, &bounds);
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(signature.returns().structured(Value::String(text.clone())));
@@ -122,7 +121,7 @@ impl Answering<'_> {
             }
             other => other,
         };
-        match self.json(cleaned(value), &shrink, &bounds, Keeping::Store) {
+        match self.json(cleaned(value), shrink, &bounds, Keeping::Store) {
             Ok((value, truncated)) => {
                 outcome.content.push(Content::Text { text: text_of(&value) });
                 outcome.truncated = outcome.truncated.take().or(truncated);

@@ -402,6 +402,7 @@ fn typed(inspection: &Inspection, package: &Package, export: &Export<'_>) -> Res
             interface: export.interface.clone(),
             function: export.function.name.clone(),
             typed: TypedCall::of(&signature),
+            shrink: signature.returns().shrink(),
             signature: Arc::new(signature),
             exports: [OnceLock::new(), OnceLock::new()],
         },

@@ -15,6 +15,7 @@ pub use component::ToolComponent;
 pub(crate) use load::{LoadedComponent, load};
 
 use crate::limits::EffectiveLimits;
+use crate::output::Shrink;
 use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
 use crate::schema::Signature;
 
@@ -42,6 +43,8 @@ pub(crate) enum Entry {
         function: String,
         signature: Arc<Signature>,
         typed: Option<TypedCall>,
+        /// What of its result may be shortened.
+        shrink: Shrink,
         exports: [OnceLock<Option<wasmtime::component::ComponentExportIndex>>; 2],
     },
     /// `wasi:cli/run`, arguments as JSON on standard input.
