@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::call::{CallError, Content, ErrorKind, Log, Outcome, Status, Truncation};
+use crate::call::{CallError, Content, Ended, ErrorKind, Log, Outcome, Returned, Status, Truncation};
 use crate::limits::{EffectiveLimits, Limit};
 use crate::output::{
     Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, clean_value, truncate_json,
 };
-use crate::sandbox::{CellReport, Returned};
 use crate::tool::{Entry, Tool};
 
 /// What shapes an outcome beside the tool itself.
@@ -26,7 +25,7 @@ const LAST_WORD_LINES: usize = 16;
 
 impl Answering<'_> {
     /// Puts the report of a cell into `outcome`.
-    pub fn answer(&self, tool: &Tool, report: CellReport, outcome: &mut Outcome) {
+    pub fn answer(&self, tool: &Tool, report: Ended, outcome: &mut Outcome) {
         outcome.denials = report.denials;
         outcome.logs = report.logs.into_iter().map(clean_log).collect();
         outcome.usage.fuel = report.fuel;

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::answer::Answering;
 use super::{Call, Shared};
-use crate::call::{Arguments, CallError, ErrorKind, Outcome, Repair, Status, Usage, Violation};
+use crate::call::{Arguments, CallError, Ended, ErrorKind, Outcome, Repair, Status, Usage, Violation};
 use crate::limits::{EffectiveLimits, Limit, Origin};
-use crate::sandbox::{CallContext, Cell, CellReport, Function, Invocation};
+use crate::sandbox::{CallContext, Cell, Function, Invocation};
 use crate::schema::{self, ParseError};
 use crate::tool::{Entry, Tool};
 
@@ -165,7 +165,7 @@ async fn cell(
     arguments: Value,
     limits: Arc<EffectiveLimits>,
     started: Instant,
-) -> CellReport {
+) -> Ended {
     let sandbox = &shared.sandbox;
     let whole = Whole { shared, call, deadline: later(started, shared.call_timeout) };
     let ready = async {
@@ -175,7 +175,7 @@ async fn cell(
     };
     let (permit, prepared) = match sandbox.entered(whole.within(ready)).await {
         Ok(ready) => ready,
-        Err(error) => return CellReport::failed(error),
+        Err(error) => return Ended::failed(error),
     };
     let remaining = whole.deadline.saturating_duration_since(Instant::now());
     let limits = within_whole(shared, limits, remaining);
@@ -185,7 +185,7 @@ async fn cell(
                 let function = Function { export, signature: Arc::clone(signature), typed: *typed };
                 Invocation::Typed { function, arguments }
             }
-            None => return CellReport::failed(gone(tool)),
+            None => return Ended::failed(gone(tool)),
         },
         Entry::Command => Invocation::Command {
             stdin: arguments.to_string().into_bytes().into(),

@@ -24,7 +24,7 @@ use super::state::{Budget, CallContext, CellState, LazyWasi};
 use super::stdio::Sink;
 use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
-use crate::call::{CallError, Content, Denial, ErrorKind, LimitHit, Log, Violation};
+use crate::call::{CallError, Content, Denial, Ended, ErrorKind, Log, Returned, Violation};
 use crate::limits::{EffectiveLimits, Limit};
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
 
@@ -64,54 +64,13 @@ pub(crate) struct Function {
     pub typed: Option<TypedCall>,
 }
 
-/// What a guest gave back.
-#[derive(Debug)]
-pub(crate) enum Returned {
-    /// A value; `None` for a function that returns nothing.
-    Value(Option<Value>),
-    /// Content blocks and data that the tool chose.
-    Output { content: Vec<Content>, structured: Option<Value> },
-    /// The tool's own error.
-    ToolError(Option<Value>),
-    /// A command that ended with exit code 0: what it printed.
-    Printed(String),
-}
-
-/// The end of a cell with everything that outlives its store.
-#[derive(Debug)]
-pub(crate) struct CellReport {
-    pub end: Result<Returned, CallError>,
-    pub chunks: Vec<Content>,
-    pub logs: Vec<Log>,
-    pub denials: Vec<Denial>,
-    pub fuel: Option<u64>,
-    pub memory_bytes: u64,
-    /// A limit of the directories that the guest was told of and may have ended for.
-    pub limit: Option<LimitHit>,
-}
-
-impl CellReport {
-    /// A report of a call that never reached a guest, or whose thread was lost.
-    pub fn failed(error: CallError) -> Self {
-        Self {
-            end: Err(error),
-            chunks: Vec::new(),
-            logs: Vec::new(),
-            denials: Vec::new(),
-            fuel: None,
-            memory_bytes: 0,
-            limit: None,
-        }
-    }
-}
-
 impl Cell {
     /// Runs the cell and hands its report to `report` before the store is dropped: nobody waits for that.
-    pub async fn run(self, report: impl FnOnce(CellReport)) {
+    pub async fn run(self, report: impl FnOnce(Ended)) {
         let watch = Watch::new(Instant::now() + self.limits.timeout(), self.cancel.clone());
         let mut store = match self.store(&watch) {
             Ok(store) => store,
-            Err(error) => return report(CellReport::failed(internal(&error))),
+            Err(error) => return report(Ended::failed(internal(&error))),
         };
         let end = {
             let work = AssertUnwindSafe(self.work(&mut store));
@@ -289,7 +248,7 @@ impl Cell {
         &self,
         store: &mut Store<CellState>,
         ended: Result<std::thread::Result<wasmtime::Result<Result<Returned, CallError>>>, Stop>,
-    ) -> CellReport {
+    ) -> Ended {
         let fuel = match self.prepared.meter() {
             Meter::Fuel => {
                 store.get_fuel().ok().map(|left| self.limits.get(Limit::Fuel).saturating_sub(left))
@@ -306,7 +265,7 @@ impl Cell {
             Ok(Ok(Ok(end))) => end,
         };
         let state = store.data_mut();
-        CellReport {
+        Ended {
             end,
             chunks: std::mem::take(&mut state.chunks),
             logs: logs(state, matches!(self.invocation, Invocation::Command { .. })),

@@ -30,7 +30,7 @@ use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre
 use wasmtime::{Engine, Store};
 
 pub use cache::CompileCache;
-pub(crate) use cell::{Cell, CellReport, Function, Invocation, Returned};
+pub(crate) use cell::{Cell, Function, Invocation};
 pub use compiler::{CHILD_ARGUMENT, Compiler, compile_as_child};
 pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
@@ -39,7 +39,7 @@ pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
 pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
 
-use crate::call::{CallError, ErrorKind};
+use crate::call::{CallError, Ended, ErrorKind};
 use crate::error::{Error, Result};
 use crate::policy::Digest;
 use engine::Engines;
@@ -151,7 +151,7 @@ impl Sandbox {
 
     /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories. `permit` is
     /// held until the store is dropped, whatever happened to the caller.
-    pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> CellReport {
+    pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
         if cell.dirs.is_empty() {
             let mut report = None;
             Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
@@ -166,7 +166,7 @@ impl Sandbox {
         let limits = Arc::clone(&cell.limits);
         let started = self.threads.run(cell.run(|report| drop(sender.send(report))), permit);
         if started.is_err() {
-            return CellReport::failed(CallError::new(
+            return Ended::failed(CallError::new(
                 ErrorKind::Busy,
                 "the host has no thread for this call; try again",
             ));
@@ -175,7 +175,7 @@ impl Sandbox {
         match Entered::new(self.handle().clone(), waited).await {
             Some(Ok(report)) => report,
             Some(Err(_)) => lost(),
-            None => CellReport::failed(end::stopped(deadline::Stop::Deadline, &limits)),
+            None => Ended::failed(end::stopped(deadline::Stop::Deadline, &limits)),
         }
     }
 }
@@ -191,8 +191,8 @@ async fn tokio_timeout<F: Future>(patience: Duration, future: F) -> Option<F::Ou
     tokio::time::timeout(patience, future).await.ok()
 }
 
-fn lost() -> CellReport {
-    CellReport::failed(CallError::new(ErrorKind::Internal, "the thread of the call was lost"))
+fn lost() -> Ended {
+    Ended::failed(CallError::new(ErrorKind::Internal, "the thread of the call was lost"))
 }
 
 /// A component that is compiled and linked: what every call of it starts from.
