@@ -3,13 +3,17 @@
 mod ended;
 mod error;
 mod outcome;
+mod response;
+mod verdict;
 
 use serde_json::Value;
 
 pub use ended::Ended;
 pub(crate) use ended::Returned;
 pub use error::{CallError, ErrorKind, LimitHit, Violation};
-pub use outcome::{Content, Denial, Log, Outcome, Repair, Shortened, Status, Truncation, Usage};
+pub use outcome::{Content, Denial, Log, Outcome, Repair, Shortened, Status, Truncation, Usage, Warning};
+pub use response::Response;
+pub use verdict::{Action, Step, Verdict};
 
 /// A model's wish to have a tool run.
 #[derive(Debug, Clone, PartialEq)]

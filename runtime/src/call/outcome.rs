@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallError, ErrorKind};
+use super::response::texts;
+use super::{CallError, ErrorKind, ToolCall};
 
 /// How a call ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,9 @@ pub struct Outcome {
     /// The guest's standard output, standard error and log records, bounded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<Log>,
+    /// What went wrong beside the call itself: a hook that failed after the tool ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// What the call consumed.
     pub usage: Usage,
     /// Why the call failed; absent on success.
@@ -54,7 +58,44 @@ pub struct Outcome {
     pub error: Option<CallError>,
 }
 
+/// Something that went wrong beside the call itself, and did not change its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Warning {
+    /// What kind of failure it was.
+    pub kind: ErrorKind,
+    /// What failed: a hook's name, say.
+    pub source: String,
+    /// How it failed, for the operator.
+    pub message: String,
+}
+
+impl Warning {
+    /// Notes a failure of `source`.
+    pub fn new(kind: ErrorKind, source: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind, source: source.into(), message: message.into() }
+    }
+}
+
 impl Outcome {
+    /// The outcome of `call` before anything happened to it.
+    pub(crate) fn begin(call: &ToolCall) -> Self {
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            status: Status::Success,
+            content: Vec::new(),
+            structured: None,
+            truncated: None,
+            repaired: Vec::new(),
+            denials: Vec::new(),
+            logs: Vec::new(),
+            warnings: Vec::new(),
+            usage: Usage::default(),
+            error: None,
+        }
+    }
+
     /// Whether the tool ran and gave its result.
     pub fn is_success(&self) -> bool {
         self.status == Status::Success
@@ -67,15 +108,7 @@ impl Outcome {
 
     /// The text blocks of the content, joined by newlines.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|content| match content {
-                Content::Text { text } => Some(text.as_str()),
-                _ => None,
-            })
-            .collect();
-        texts.join("\n")
+        texts(&self.content)
     }
 
     /// The process exit code that stands for this outcome (see [`ErrorKind::exit_code`]); 0 on success.

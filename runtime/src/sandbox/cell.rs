@@ -338,7 +338,7 @@ async fn yield_now() {
 }
 
 /// A panic of a host function ends its own call and nothing else.
-async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Result<F::Output> {
+pub(crate) async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Result<F::Output> {
     let mut future = std::pin::pin!(future.0);
     std::future::poll_fn(move |context| {
         match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {

@@ -30,7 +30,7 @@ use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre
 use wasmtime::{Engine, Store};
 
 pub use cache::CompileCache;
-pub(crate) use cell::{Cell, Function, Invocation};
+pub(crate) use cell::{Cell, Function, Invocation, catch_unwind};
 pub use compiler::{CHILD_ARGUMENT, Compiler, compile_as_child};
 pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
@@ -175,7 +175,7 @@ impl Sandbox {
         match Entered::new(self.handle().clone(), waited).await {
             Some(Ok(report)) => report,
             Some(Err(_)) => lost(),
-            None => Ended::failed(end::stopped(deadline::Stop::Deadline, &limits)),
+            None => Ended::failed(stopped_at_deadline(&limits)),
         }
     }
 }
@@ -184,6 +184,11 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         self.threads.close();
     }
+}
+
+/// The error of a call whose time is over.
+pub(crate) fn stopped_at_deadline(limits: &crate::limits::EffectiveLimits) -> CallError {
+    end::stopped(deadline::Stop::Deadline, limits)
 }
 
 /// `tokio::time::timeout` made where the timers are in reach.

@@ -12,21 +12,17 @@ use toolcell_package::{Export, Package, ToolDoc};
 
 use super::component::name_of;
 use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
-use super::{Entry, Tool, ToolComponent, builtin_bytes};
+use super::{Body, Entry, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
-use crate::policy::{Digest, Grant};
+use crate::policy::Digest;
 use crate::sandbox::{ConfigVariables, DirTemplate, EngineSettings, Meter, Prepared, Sandbox, TypedCall};
-use crate::schema::{RepairMode, Signature, nearest, tool_name};
+use crate::schema::{Signature, nearest, tool_name};
 
 /// A component that is ready to be compiled, and once it is, to be called.
 pub(crate) struct LoadedComponent {
-    pub name: String,
-    pub digest: Digest,
-    pub grant: Grant,
-    pub instructions: Option<String>,
-    pub repair: RepairMode,
+    pub owner: Arc<Owner>,
     pub env: Arc<BTreeMap<String, String>>,
     pub config: Arc<ConfigVariables>,
     bytes: Arc<Cow<'static, [u8]>>,
@@ -45,11 +41,12 @@ impl LoadedComponent {
         let prepared = slot.get_or_try_init(|| async {
             let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
             let prepare = move || {
-                preparing.prepare(&component.name, component.bytes.as_ref(), &component.digest, meter)
+                let owner = &component.owner;
+                preparing.prepare(&owner.name, component.bytes.as_ref(), &owner.digest, meter)
             };
             match sandbox.handle().spawn_blocking(prepare).await {
                 Ok(prepared) => prepared.map(Arc::new),
-                Err(_) => Err(Error::component(self.name.as_str(), "the compiler failed on it")),
+                Err(_) => Err(Error::component(self.owner.name.as_str(), "the compiler failed on it")),
             }
         });
         prepared.await.map(Arc::clone)
@@ -174,12 +171,16 @@ impl Loader<'_> {
         warnings.extend(lints(&inspection).into_iter().map(|lint| format!("{name}: {lint}")));
         let package = inspection.package.clone().unwrap_or_default();
         let setting = format!("component.{}.grant.dirs", self.config.name);
-        let component = Arc::new(LoadedComponent {
+        let owner = Owner {
             name: name.to_owned(),
             digest,
+            group: None,
             grant: self.config.grant.clone(),
             instructions: self.config.instructions.clone().or(package.instructions.clone()),
             repair: self.config.repair,
+        };
+        let component = Arc::new(LoadedComponent {
+            owner: Arc::new(owner),
             env: Arc::new(self.config.grant.env.clone()),
             config: Arc::new(self.config.grant.config.clone().into_iter().collect()),
             bytes: Arc::new(bytes),
@@ -210,10 +211,12 @@ impl Loader<'_> {
         for export in &functions {
             match typed(inspection, package, export) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(Unfit::Component(message)) => return Err(Error::component(&component.name, message)),
+                Err(Unfit::Component(message)) => {
+                    return Err(Error::component(&component.owner.name, message));
+                }
                 Err(Unfit::Function(message)) => {
                     let origin = origin_of(export);
-                    warnings.push(format!("{}: `{origin}` is no tool: {message}", component.name));
+                    warnings.push(format!("{}: `{origin}` is no tool: {message}", component.owner.name));
                 }
             }
         }
@@ -226,7 +229,7 @@ impl Loader<'_> {
             } else {
                 "none of its functions can be a tool"
             };
-            return Err(Error::component(&component.name, message));
+            return Err(Error::component(&component.owner.name, message));
         }
         self.check_names(&candidates)?;
         candidates
@@ -302,12 +305,17 @@ impl Loader<'_> {
             input_schema: candidate.input_schema,
             output_schema: candidate.output_schema,
             hints,
+            is_declared_safe: false,
             examples: candidate.doc.examples,
             origin: candidate.origin,
             limits: Arc::new(limits),
-            dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
-            component: Arc::clone(component),
-            entry: candidate.entry,
+            owner: Arc::clone(&component.owner),
+            body: Body::Component {
+                component: Arc::clone(component),
+                dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
+                entry: candidate.entry,
+            },
+            output: OnceLock::new(),
         }))
     }
 
@@ -334,7 +342,7 @@ impl Loader<'_> {
                     setting: hit.setting,
                     message: format!(
                         "component `{}` needs {} from its start, and {} is allowed",
-                        tool.component.name, hit.used, hit.allowed
+                        tool.owner.name, hit.used, hit.allowed
                     ),
                 });
             }
@@ -423,13 +431,13 @@ fn origin_of(export: &Export<'_>) -> String {
 
 /// A program: one tool named after its component, any object as arguments.
 fn command(component: &LoadedComponent, package: &Package) -> Result<Candidate> {
-    let name = component.name.rsplit('.').next().unwrap_or(&component.name).replace('-', "_");
+    let name = component.owner.name.rsplit('.').next().unwrap_or(&component.owner.name).replace('-', "_");
     let mut doc = package.tools.get("run").cloned().unwrap_or_default();
     if doc.description.is_none() {
         doc.description = package.instructions.clone();
     }
     Ok(Candidate {
-        name: tool_name(&name).map_err(|error| Error::component(&component.name, error.to_string()))?,
+        name: tool_name(&name).map_err(|error| Error::component(&component.owner.name, error.to_string()))?,
         origin: "wasi:cli/run".to_owned(),
         doc,
         input_schema: json!({ "type": "object", "properties": {} }),

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
     };
     let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
     let runtime = args.tools.open()?.runtime()?;
-    let outcomes = block_on(runtime.call_batch(calls).session(&args.session).into_future())?;
+    let outcomes = block_on(runtime.session(&args.session).call_batch(calls).into_future())?;
     print_json(&args.format.results(&outcomes))?;
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);

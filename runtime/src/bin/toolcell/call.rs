@@ -53,11 +53,8 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     let compiling = runtime
         .get(&call.name)
         .and_then(|tool| Compiling::watch(&tool, &toolset.environment.folders.compiled()));
-    let mut call = runtime.call(call);
-    if let Some(session) = &args.session {
-        call = call.session(session);
-    }
-    let outcome = block_on(call.into_future())?;
+    let session = runtime.session(args.session.as_deref().unwrap_or_default());
+    let outcome = block_on(session.call(call).into_future())?;
     drop(compiling);
     if args.tools.json {
         print_json(&outcome)?;
