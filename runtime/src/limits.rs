@@ -386,6 +386,18 @@ impl EffectiveLimits {
     }
 }
 
+/// What an operator does about a limit that was hit: which setting, where it is, and the flag for one run.
+pub(crate) fn advice(hit: &LimitHit) -> String {
+    let mut advice = format!("raise `{}`", hit.setting);
+    if let Some(at) = &hit.at {
+        advice.push_str(&format!(" ({at})"));
+    }
+    if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
+        advice.push_str(&format!(" or pass `{flag}`"));
+    }
+    advice
+}
+
 /// What the whole runtime may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -14,7 +14,7 @@ use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
 use crate::call::{Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation};
 use crate::hook::{HookCall, around};
-use crate::limits::{EffectiveLimits, Limit, Origin};
+use crate::limits::{EffectiveLimits, Limit, Origin, advice};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
 use crate::tool::{Body, Entry, Tool};
@@ -212,7 +212,7 @@ fn unreadable(error: &ParseError, limits: &EffectiveLimits) -> CallError {
     if let ParseError::TooLarge { bytes, .. } = error {
         let wanted = u64::try_from(*bytes).unwrap_or(u64::MAX);
         let hit = limits.hit(Limit::ArgumentBytes, wanted);
-        unreadable = unreadable.help(format!("raise `{}`", hit.setting)).limit(hit);
+        unreadable = unreadable.help(advice(&hit)).limit(hit);
     }
     unreadable
 }

@@ -8,7 +8,7 @@ use wasmtime_wasi::I32Exit;
 use super::deadline::Stop;
 use super::state::{CapabilityRefused, CellState, LimitExceeded};
 use crate::call::{CallError, ErrorKind};
-use crate::limits::{EffectiveLimits, Limit};
+use crate::limits::{EffectiveLimits, Limit, advice};
 
 /// What of a panic's text is worth repeating; the whole of it is in the logs.
 const MAX_PANIC_BYTES: usize = 500;
@@ -100,18 +100,11 @@ fn with_limit(
     limits: &EffectiveLimits,
 ) -> CallError {
     let mut hit = limits.hit_text(limit, used);
-    let mut help = format!("raise `{}`", hit.setting);
-    if let Some(at) = &hit.at {
-        help.push_str(&format!(" ({at})"));
-    }
     // The time for a whole call is not what the flag sets.
     if hit.setting == "policy.call_timeout" {
         hit.flag = None;
     }
-    if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
-        help.push_str(&format!(" or pass `{flag}`"));
-    }
-    CallError::new(kind, message).help(help).limit(hit)
+    CallError::new(kind, message).help(advice(&hit)).limit(hit)
 }
 
 fn out_of_fuel(limits: &EffectiveLimits, used: Option<u64>) -> CallError {

@@ -15,7 +15,7 @@ use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect,
 use super::{Body, Entry, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
-use crate::limits::{Limit, Limits};
+use crate::limits::{Limit, Limits, Origin};
 use crate::policy::Digest;
 use crate::sandbox::{ConfigVariables, DirTemplate, EngineSettings, Meter, Prepared, Sandbox, TypedCall};
 use crate::schema::{Signature, nearest, tool_name};
@@ -157,7 +157,10 @@ impl Loader<'_> {
         let wrong = |message: String| Error::component(name, message);
         let digest = Digest::of(&bytes);
         if let Some(pin) = self.config.digest.filter(|pin| *pin != digest) {
-            return Err(wrong(format!("its content is {digest} and the configuration wants {pin}")));
+            let message = format!(
+                "wants {pin}, and the content is {digest}; if that is what you mean to run, write this digest"
+            );
+            return Err(misset(&self.config.origin_of("digest"), message));
         }
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
         if let Some(wit) = wit {
@@ -241,26 +244,35 @@ impl Loader<'_> {
 
     /// A setting that names no tool would be one that nothing enforces.
     fn check_names(&self, candidates: &[Candidate]) -> Result<()> {
-        let settings = self.config.tools.iter().flatten().map(|name| ("tools", name));
-        let settings = settings
-            .chain(self.config.rename.keys().map(|name| ("rename", name)))
-            .chain(self.config.tool_settings.keys().map(|name| ("tool", name)));
-        for (setting, name) in settings {
-            let means = |candidate: &Candidate| match setting {
-                "rename" => candidate.is_called(name),
-                _ => self.means(candidate, name),
-            };
-            if !candidates.iter().any(means) {
-                let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-                let near = nearest(name, names.iter().copied());
-                let hint = near.first().or(names.first()).map(|near| format!("; it has `{near}`"));
-                return Err(Error::Config {
-                    at: format!("component.{}.{setting}", self.config.name),
-                    message: format!("the component has no tool `{name}`{}", hint.unwrap_or_default()),
-                });
+        let config = self.config;
+        let tools = config.tools.iter().flatten().enumerate();
+        let tools = tools.map(|(index, name)| (name, config.origin_of(&format!("tools[{index}]"))));
+        let settings = config.tool_settings.iter().map(|(name, settings)| {
+            let unknown = || Origin::setting(format!("component.{}.tool.{name}", config.name));
+            let known = Some(settings.origin.clone()).filter(|origin| !origin.setting.is_empty());
+            (name, known.unwrap_or_else(unknown))
+        });
+        for (name, origin) in tools.chain(settings) {
+            if !candidates.iter().any(|candidate| self.means(candidate, name)) {
+                return Err(self.names_nothing(name, &origin, candidates));
+            }
+        }
+        for name in config.rename.keys() {
+            if !candidates.iter().any(|candidate| candidate.is_called(name)) {
+                let origin = config.origin_of(&format!("rename.{name}"));
+                return Err(self.names_nothing(name, &origin, candidates));
             }
         }
         Ok(())
+    }
+
+    fn names_nothing(&self, name: &str, origin: &Origin, candidates: &[Candidate]) -> Error {
+        let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        let hint = match nearest(name, names.iter().copied()).as_slice() {
+            [] => format!("it has {}", listed(&names)),
+            near => format!("did you mean {}?", listed(near)),
+        };
+        misset(origin, format!("component `{}` has no tool `{name}`; {hint}", self.config.name))
     }
 
     fn is_wanted(&self, candidate: &Candidate) -> bool {
@@ -275,11 +287,14 @@ impl Loader<'_> {
 
     /// The name under which models know it.
     fn given_name(&self, candidate: &Candidate) -> String {
-        let renamed = self.config.rename.iter().find(|(name, _)| candidate.is_called(name));
-        match renamed {
+        match self.renamed(candidate) {
             Some((_, name)) => name.clone(),
             None => format!("{}{}", self.config.prefix, candidate.name),
         }
+    }
+
+    fn renamed(&self, candidate: &Candidate) -> Option<(&String, &String)> {
+        self.config.rename.iter().find(|(name, _)| candidate.is_called(name))
     }
 
     fn tool(&self, component: &Arc<LoadedComponent>, candidate: Candidate, dirs: &Dirs) -> Result<Arc<Tool>> {
@@ -288,9 +303,13 @@ impl Loader<'_> {
         let of_tool = settings.map_or(&nothing, |settings| &settings.limits);
         let limits = Limits::resolve(self.scopes.into_iter().chain([of_tool, self.over]));
         let name = self.given_name(&candidate);
-        let name = tool_name(&name).map_err(|error| Error::Config {
-            at: format!("component.{}", self.config.name),
-            message: format!("`{name}` cannot be a tool's name: {error}"),
+        let name = tool_name(&name).map_err(|error| {
+            let setting = match self.renamed(&candidate) {
+                Some((from, _)) => format!("rename.{from}"),
+                None => "prefix".to_owned(),
+            };
+            let message = format!("`{name}` cannot be a tool's name: {error}");
+            misset(&self.config.origin_of(&setting), message)
         })?;
         let hints = candidate.doc.hints.clone();
         let is_read_only = hints.read_only == Some(true);
@@ -339,10 +358,10 @@ impl Loader<'_> {
             if needed > limits.get(limit) {
                 let hit = limits.hit(limit, needed);
                 return Err(Error::Limit {
-                    setting: hit.setting,
+                    setting: placed(&hit.setting, hit.at.as_deref()),
                     message: format!(
-                        "component `{}` needs {} from its start, and {} is allowed",
-                        tool.owner.name, hit.used, hit.allowed
+                        "component `{}` needs {} from its start, and {} is allowed; raise it to at least {}",
+                        tool.owner.name, hit.used, hit.allowed, hit.used
                     ),
                 });
             }
@@ -351,12 +370,33 @@ impl Loader<'_> {
         if stack != self.settings.stack {
             let origin = limits.origin(Limit::Stack);
             return Err(Error::Limit {
-                setting: origin.setting.to_string(),
-                message: "the stack is one for all tools; set `limits.stack`".to_owned(),
+                setting: placed(&origin.setting, origin.at.as_deref()),
+                message: "the stack is one for all tools; set `limits.stack` in its place".to_owned(),
             });
         }
         Ok(())
     }
+}
+
+/// What is wrong with a setting that only the component itself can prove wrong.
+fn misset(origin: &Origin, message: String) -> Error {
+    match &origin.at {
+        Some(at) => Error::Config { at: at.to_string(), message: format!("`{}`: {message}", origin.setting) },
+        None => Error::Config { at: origin.setting.to_string(), message },
+    }
+}
+
+/// A setting's address with its place in a file, if it has one.
+fn placed(setting: &str, at: Option<&str>) -> String {
+    at.map_or_else(|| setting.to_owned(), |at| format!("{setting} ({at})"))
+}
+
+/// Names for a message, which a component may have a thousand of.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// A component's directories, opened once for each way of using them.

@@ -11,7 +11,7 @@ use blocks::{Full, Room, is_media, labelled};
 pub(super) use response::{ended, replace};
 
 use crate::call::{CallError, Content, Ended, ErrorKind, Log, Outcome, Returned, Status, Truncation};
-use crate::limits::{EffectiveLimits, Limit};
+use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{
     Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, clean_value, truncate_json,
 };
@@ -36,7 +36,7 @@ impl Answering<'_> {
             Ok(Returned::ToolError(value)) => {
                 let mut error = self.tool_error(tool, value, &outcome.logs);
                 if let Some(hit) = report.limit {
-                    error = error.help(format!("the tool met a limit: raise `{}`", hit.setting)).limit(hit);
+                    error = error.help(format!("the tool met a limit: {}", advice(&hit))).limit(hit);
                 }
                 self.failed(error, report.chunks, outcome);
             }
