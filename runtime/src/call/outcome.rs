@@ -42,7 +42,8 @@ pub struct Outcome {
     /// Lenient spellings in the arguments that became the canonical value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repaired: Vec<Repair>,
-    /// What the host refused while the guest ran, also when the guest swallowed the refusal.
+    /// What the host refused while the guest ran, also when the guest swallowed the refusal: each once, at most 64 of
+    /// files and 64 of all else. A last entry whose operation is `more` says how many are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
     /// The guest's standard output, standard error and log records, bounded.

@@ -16,6 +16,7 @@ use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi_config::WasiConfigVariables;
 
 use super::deadline::{Stop, Watch, watched};
+use super::denials::Denials;
 use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
@@ -92,7 +93,7 @@ impl Cell {
                 wasi: LazyWasi::new(self.wasi(&stdout, &stderr)),
                 table,
                 limiter: Limiter::new(limits),
-                dirs: DirsState::new(Arc::clone(&self.dirs), limits),
+                dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()),
                 config: Arc::clone(&self.config),
                 context: Arc::clone(&self.context),
                 watch: watch.clone(),
@@ -103,7 +104,7 @@ impl Cell {
                 dropped_logs: 0,
                 chunks: Vec::new(),
                 chunk_bytes: 0,
-                denials: Vec::new(),
+                denials: Denials::default(),
                 lifting_result: false,
                 lift_bytes: self.lift_bytes(),
             },
@@ -416,8 +417,8 @@ fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
     logs
 }
 
-fn denials(state: &mut CellState) -> Vec<Denial> {
-    let mut denials = state.dirs.denials().to_vec();
-    denials.append(&mut state.denials);
+fn denials(state: &CellState) -> Vec<Denial> {
+    let mut denials = state.dirs.denials().list();
+    denials.extend(state.denials.list());
     denials
 }

@@ -10,6 +10,7 @@ mod cache;
 mod cell;
 mod compiler;
 mod deadline;
+mod denials;
 pub mod dirs;
 mod end;
 mod engine;

@@ -53,7 +53,7 @@ pub(in crate::sandbox) fn add_refused(
                     let setting = format!("component.{name}.{setting}");
                     defined.func_new(function, move |mut store, _, _, _| {
                         let target = refusal.interface.clone();
-                        store.data_mut().deny(Denial::new(
+                        store.data_mut().denials.add(Denial::new(
                             refusal.capability,
                             refusal.function.clone(),
                             target,
