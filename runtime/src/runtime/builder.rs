@@ -10,7 +10,7 @@ use super::{Identity, Runtime, SessionTools, Shared};
 use crate::config::{Config, Environment, Folders};
 use crate::error::Result;
 use crate::hook::HookEntry;
-use crate::limits::{Admission, Limit, Limits, Origin};
+use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::{Bounds, OutputStore};
 use crate::registry::Registry;
 use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Sandbox};
@@ -126,7 +126,7 @@ impl RuntimeBuilder {
     /// The time for the whole path of a call, waiting included. Default 10 minutes.
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.config.call_timeout = timeout;
-        self.config.call_timeout_origin = Origin::setting("policy.call_timeout");
+        self.config.call_timeout_origin = Origin::setting(CALL_TIMEOUT);
         self
     }
 
@@ -257,5 +257,5 @@ impl RuntimeBuilder {
 /// Where the time for a whole call was set; its default has an address as well, for errors to name.
 fn call_timeout_origin(config: &Config) -> Origin {
     let origin = config.call_timeout_origin.clone();
-    if origin.setting.is_empty() { Origin::setting("policy.call_timeout") } else { origin }
+    if origin.setting.is_empty() { Origin::setting(CALL_TIMEOUT) } else { origin }
 }

@@ -118,7 +118,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
     match find(session, &call.call.name) {
         Err(error) => explanation.error = Some(error),
         Ok(placed) => {
-            let limits = within_whole(shared, effective(&placed.tool, &call), shared.call_timeout);
+            let limits = within_whole(shared, effective(&placed.tool, &call), Duration::ZERO);
             match canonical(&placed.tool, &limits, call.call.arguments.clone()) {
                 Err(error) => explanation.error = Some(error),
                 Ok((arguments, repaired)) => {
@@ -235,7 +235,7 @@ fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
 fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
     match call.timeout {
         Some(timeout) if timeout < tool.limits.timeout() => {
-            lowered(&tool.limits, timeout, Origin::setting("the call's own timeout"))
+            lowered(&tool.limits, timeout, Duration::ZERO, Origin::setting("the call's own timeout"))
         }
         _ => Arc::clone(&tool.limits),
     }

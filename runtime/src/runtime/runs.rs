@@ -122,16 +122,17 @@ impl Runs<'_> {
                 })
             }
         };
+        let begun = Instant::now();
         let timer = {
             let _entered = self.shared.sandbox.handle().enter();
-            tokio::time::sleep_until((Instant::now() + limits.timeout()).into())
+            tokio::time::sleep_until((begun + limits.timeout()).into())
         };
         let ended = async {
             tokio::select! {
                 biased;
                 ended = work => ended,
                 () = self.call.cancel.cancelled() => Ended::failed(cancelled()),
-                () = timer => Ended::failed(stopped_at_deadline(&limits)),
+                () = timer => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),
             }
         };
         if tokio::runtime::Handle::try_current().is_ok() {

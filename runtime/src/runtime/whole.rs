@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Call, Shared};
 use crate::call::{CallError, ErrorKind};
-use crate::limits::{EffectiveLimits, Limit, Origin};
+use crate::limits::{EffectiveLimits, Limit, Limits, Origin, advice};
 
 /// How far ahead a deadline can be: a century, which every clock and timer takes.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
@@ -19,12 +19,13 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Whole<'a> {
     shared: &'a Shared,
     call: &'a Call,
+    started: Instant,
     pub deadline: Instant,
 }
 
 impl<'a> Whole<'a> {
     pub fn of(shared: &'a Shared, call: &'a Call, started: Instant) -> Self {
-        Self { shared, call, deadline: started + shared.call_timeout.min(FOREVER) }
+        Self { shared, call, started, deadline: started + shared.call_timeout.min(FOREVER) }
     }
 
     /// `work`, unless the caller gives up or the time is over first. Must be polled where timers are in reach.
@@ -86,33 +87,41 @@ impl<'a> Whole<'a> {
 
     /// The limits, lowered to what is left of the time.
     pub fn lower(&self, limits: Arc<EffectiveLimits>) -> Arc<EffectiveLimits> {
-        within_whole(self.shared, limits, self.deadline.saturating_duration_since(Instant::now()))
+        within_whole(self.shared, limits, self.started.elapsed())
     }
 
     fn over(&self) -> CallError {
-        let allowed = Limit::Timeout.format(nanos(self.shared.call_timeout));
-        let message = format!("the call was not ready to run within {allowed}; try again later");
-        CallError::new(ErrorKind::Timeout, message).help("raise `policy.call_timeout`")
+        let origin = self.shared.call_timeout_origin.clone();
+        let timeout = nanos(self.shared.call_timeout);
+        let limits = Limits::resolve([&Limits::new().with_origin(Limit::Timeout, timeout, origin)]);
+        let hit = limits.timeout_hit(self.started.elapsed());
+        let message = format!("the call was not ready to run within {}; try again later", hit.allowed);
+        CallError::new(ErrorKind::Timeout, message).help(advice(&hit)).limit(hit)
     }
 }
 
-/// The limits, lowered to what remains of the time for the whole path.
+/// The limits, lowered to what is left of the time for the whole path when `spent` of it is gone.
 pub(super) fn within_whole(
     shared: &Shared,
     limits: Arc<EffectiveLimits>,
-    remaining: Duration,
+    spent: Duration,
 ) -> Arc<EffectiveLimits> {
-    if remaining < limits.timeout() {
-        lowered(&limits, remaining, shared.call_timeout_origin.clone())
+    if shared.call_timeout.saturating_sub(spent) < limits.timeout() {
+        lowered(&limits, shared.call_timeout, spent, shared.call_timeout_origin.clone())
     } else {
         limits
     }
 }
 
-/// The limits with another time.
-pub(super) fn lowered(limits: &EffectiveLimits, timeout: Duration, origin: Origin) -> Arc<EffectiveLimits> {
+/// The limits with what is left of another time.
+pub(super) fn lowered(
+    limits: &EffectiveLimits,
+    timeout: Duration,
+    spent: Duration,
+    origin: Origin,
+) -> Arc<EffectiveLimits> {
     let mut limits = limits.clone();
-    limits.cap_timeout(timeout, origin);
+    limits.cap_timeout(timeout, spent, origin);
     Arc::new(limits)
 }
 

@@ -257,7 +257,7 @@ impl Cell {
             Meter::Epoch => None,
         };
         let end = match ended {
-            Err(stop) => Err(end::stopped(stop, &self.limits)),
+            Err(stop) => Err(end::stopped(stop, &self.limits, store.data().watch.elapsed())),
             Ok(Err(_panic)) => Err(CallError::new(
                 ErrorKind::Internal,
                 "the host failed while it served the tool; the call had no result",

@@ -1,6 +1,8 @@
 //! How a cell ended, in one of the closed set of kinds. wasmtime's own words never reach a reader: they are told
 //! apart by type where they have one and by text where they have not (pinned by tests).
 
+use std::time::Duration;
+
 use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
@@ -17,7 +19,7 @@ const MAX_PANIC_BYTES: usize = 500;
 pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Option<u64>) -> CallError {
     let limits = state.budget.limits();
     if let Some(stop) = error.downcast_ref::<Stop>() {
-        return stopped(*stop, limits);
+        return stopped(*stop, limits, state.watch.elapsed());
     }
     if let Some(exceeded) = error.downcast_ref::<LimitExceeded>() {
         return limit_error(exceeded.limit, exceeded.wanted, limits);
@@ -33,7 +35,7 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => return out_of_fuel(limits, fuel_used),
-        Some(Trap::Interrupt) => return stopped(Stop::Deadline, limits),
+        Some(Trap::Interrupt) => return stopped(Stop::Deadline, limits, state.watch.elapsed()),
         Some(Trap::StackOverflow) => return stack_overflow(limits),
         _ => {}
     }
@@ -63,14 +65,15 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     }
 }
 
-/// A call that was stopped from outside.
-pub(super) fn stopped(stop: Stop, limits: &EffectiveLimits) -> CallError {
+/// A call that was stopped from outside after its cell ran for `elapsed`.
+pub(super) fn stopped(stop: Stop, limits: &EffectiveLimits, elapsed: Duration) -> CallError {
     match stop {
         Stop::Cancelled => CallError::new(ErrorKind::Cancelled, "the call was cancelled"),
         Stop::Deadline => {
-            let allowed = Limit::Timeout.format(limits.get(Limit::Timeout));
-            let message = format!("the tool did not finish within {allowed}; ask for less work in one call");
-            with_limit(ErrorKind::Timeout, message, Limit::Timeout, format!("more than {allowed}"), limits)
+            let hit = limits.timeout_hit(elapsed);
+            let message =
+                format!("the tool did not finish within {}; ask for less work in one call", hit.allowed);
+            CallError::new(ErrorKind::Timeout, message).help(advice(&hit)).limit(hit)
         }
     }
 }
@@ -99,11 +102,7 @@ fn with_limit(
     used: String,
     limits: &EffectiveLimits,
 ) -> CallError {
-    let mut hit = limits.hit_text(limit, used);
-    // The time for a whole call is not what the flag sets.
-    if hit.setting == "policy.call_timeout" {
-        hit.flag = None;
-    }
+    let hit = limits.hit_text(limit, used);
     CallError::new(kind, message).help(advice(&hit)).limit(hit)
 }
 

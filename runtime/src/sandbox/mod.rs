@@ -24,7 +24,7 @@ mod typed;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre, Linker};
@@ -163,6 +163,7 @@ impl Sandbox {
         cell.cancel = cell.cancel.child_token();
         let _cancelled_with_caller = cell.cancel.clone().drop_guard();
         let patience = cell.limits.timeout().saturating_add(STUCK_AFTER);
+        let begun = Instant::now();
         let (sender, receiver) = oneshot::channel();
         let limits = Arc::clone(&cell.limits);
         let started = self.threads.run(cell.run(|report| drop(sender.send(report))), permit);
@@ -176,7 +177,7 @@ impl Sandbox {
         match Entered::new(self.handle().clone(), waited).await {
             Some(Ok(report)) => report,
             Some(Err(_)) => lost(),
-            None => Ended::failed(stopped_at_deadline(&limits)),
+            None => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),
         }
     }
 }
@@ -187,9 +188,9 @@ impl Drop for Sandbox {
     }
 }
 
-/// The error of a call whose time is over.
-pub(crate) fn stopped_at_deadline(limits: &crate::limits::EffectiveLimits) -> CallError {
-    end::stopped(deadline::Stop::Deadline, limits)
+/// The error of a call whose time is over after it ran for `elapsed`.
+pub(crate) fn stopped_at_deadline(limits: &crate::limits::EffectiveLimits, elapsed: Duration) -> CallError {
+    end::stopped(deadline::Stop::Deadline, limits, elapsed)
 }
 
 /// `tokio::time::timeout` made where the timers are in reach.
