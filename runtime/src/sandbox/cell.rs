@@ -294,7 +294,9 @@ impl CallHookHandler<CellState> for Crossing {
                 if context.data().watch.check_poll()? > LONG_POLL {
                     yield_now().await;
                 }
-                context.data_mut().lifting_result = false;
+                let state = context.data_mut();
+                state.lifting_result = false;
+                state.limiter.calling_host();
                 context.set_hostcall_fuel(HOST_CALL_BYTES);
                 match self.0 {
                     Meter::Fuel => charge_crossing(&mut context),

@@ -8,6 +8,7 @@ use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
 
 use super::deadline::Stop;
+use super::limiter::Refusal;
 use super::state::{CapabilityRefused, CellState, LimitExceeded};
 use crate::call::{CallError, ErrorKind};
 use crate::limits::{EffectiveLimits, Limit, advice};
@@ -39,7 +40,7 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
         Some(Trap::StackOverflow) => return stack_overflow(limits),
         _ => {}
     }
-    if let Some(refusal) = state.limiter.refusal() {
+    if let Some(refusal) = state.limiter.refusal().filter(|refusal| explains(refusal, error, state)) {
         return limit_error(refusal.limit, refusal.wanted, limits);
     }
     if let Some((limit, wanted)) = state.dirs.limit_hit() {
@@ -63,6 +64,23 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
         Some(trap) => trapped(&trap_words(*trap)),
         None => trapped(&format!("it broke the rules of the component model: {text}")),
     }
+}
+
+/// Whether the guest ended for a refused growth, the last that it asked for, and not for something later: it aborted
+/// and said nothing of another reason, or used what it did not get. Without a trap, it never began.
+fn explains(refusal: &Refusal, error: &wasmtime::Error, state: &CellState) -> bool {
+    let Some(trap) = error.downcast_ref::<Trap>() else { return true };
+    match (trap, refusal.limit) {
+        (Trap::UnreachableCodeReached, _) => panic_text(state).is_none_or(|text| is_about_memory(&text)),
+        (Trap::MemoryOutOfBounds, Limit::Memory) => true,
+        (Trap::TableOutOfBounds | Trap::IndirectCallToNull, Limit::TableElements) => true,
+        _ => false,
+    }
+}
+
+/// Whether a panic speaks of an allocation that failed, in the words of Rust's standard library.
+fn is_about_memory(text: &str) -> bool {
+    ["memory allocation of", "AllocError", "OutOfMemory"].iter().any(|words| text.contains(words))
 }
 
 /// A call that was stopped from outside after its cell ran for `elapsed`.
@@ -154,6 +172,12 @@ fn exited(code: i32) -> CallError {
 }
 
 fn panicked(state: &CellState) -> Option<CallError> {
+    let text = panic_text(state)?;
+    Some(CallError::new(ErrorKind::Panicked, format!("the tool panicked: {text}")))
+}
+
+/// The message of the panic that the guest ended with, bounded.
+fn panic_text(state: &CellState) -> Option<String> {
     let stderr = state.stderr.text()?;
     // Rust prints the thread and the position in one line, then the message on lines of its own, which may say
     // anything.
@@ -167,8 +191,7 @@ fn panicked(state: &CellState) -> Option<CallError> {
     }
     let message = message.split("\nnote: ").next().unwrap_or(message).trim();
     let end = message.floor_char_boundary(MAX_PANIC_BYTES);
-    let message = message.get(..end).unwrap_or_default();
-    Some(CallError::new(ErrorKind::Panicked, format!("the tool panicked: {message}")))
+    message.get(..end).map(str::to_owned)
 }
 
 /// Whether the operating system had no memory, address space or mapping left for the cell.
