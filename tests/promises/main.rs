@@ -34,6 +34,7 @@ mod the_architecture_is_as_documented;
 mod the_command_line_checks;
 mod the_command_line_exits_with_the_kind;
 mod the_command_line_grants;
+mod the_command_line_knows_where_it_runs;
 mod the_command_line_lists_and_calls;
 mod the_command_line_says;
 mod the_command_line_takes_arguments;

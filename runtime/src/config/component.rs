@@ -113,10 +113,26 @@ impl ComponentConfig {
         self.origins.get(key).cloned().unwrap_or_else(unknown)
     }
 
+    /// The setting that grants directories: the address of the list, or the flag if flags name the component.
+    pub fn dirs_setting(&self) -> String {
+        match self.is_of_flags() {
+            true => "--dir".to_owned(),
+            false => format!("component.{}.grant.dirs", self.name),
+        }
+    }
+
+    /// Whether no file says anything of it.
+    fn is_of_flags(&self) -> bool {
+        self.origin.setting.starts_with("--")
+    }
+
     /// Its directory grants with where each was set.
     pub fn dirs(&self) -> impl Iterator<Item = (&DirGrant, Origin)> {
         self.grant.dirs.iter().enumerate().map(|(index, dir)| {
-            let unknown = || Origin::setting(format!("component.{}.grant.dirs[{index}]", self.name));
+            let unknown = || match self.is_of_flags() {
+                true => Origin::setting(format!("--dir …::{}", dir.guest)),
+                false => Origin::setting(format!("{}[{index}]", self.dirs_setting())),
+            };
             (dir, self.dir_origins.get(index).cloned().unwrap_or_else(unknown))
         })
     }

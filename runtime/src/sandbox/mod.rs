@@ -132,7 +132,7 @@ impl Sandbox {
                 .map_err(wrong)?,
         };
         let mut linker = Linker::clone(self.linker(meter)?.as_ref());
-        host::add_refused(&mut linker, engine, &component, name)
+        host::add_refused(&mut linker, engine, &component)
             .and_then(|()| linker.instantiate_pre(&component))
             .map(|pre| Prepared::new(pre, meter))
             .map_err(|error| wrong(format!("it cannot be linked: {}", error.root_cause())))

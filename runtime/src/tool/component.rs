@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::config::{ComponentConfig, Source, ToolSettings};
-use crate::limits::Limits;
+use crate::limits::{Limits, Origin};
 use crate::policy::{Digest, Grant};
 use crate::schema::RepairMode;
 
@@ -112,6 +112,13 @@ impl ToolComponent {
     #[must_use]
     pub fn wit(mut self, folder: impl Into<PathBuf>) -> Self {
         self.wit = Some(folder.into());
+        self
+    }
+
+    /// What named it, where that is a flag of a command line: denials and errors then name the flags that grant.
+    #[must_use]
+    pub fn named_by_flag(mut self, flag: impl Into<String>) -> Self {
+        self.config.origin = Origin::setting(flag.into());
         self
     }
 

@@ -173,7 +173,7 @@ impl Loader<'_> {
         }
         warnings.extend(lints(&inspection).into_iter().map(|lint| format!("{name}: {lint}")));
         let package = inspection.package.clone().unwrap_or_default();
-        let setting = format!("component.{}.grant.dirs", self.config.name);
+        let setting = self.config.dirs_setting();
         let owner = Owner {
             name: name.to_owned(),
             digest,

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitCode> {
     print_line(format_args!("added {} to {}: {}", component.name, location.label, checked.what))?;
     print_section("Tools", &[tools.join(", ")])?;
     print_section("Asks for", &checked.asks)?;
-    print_section("Imports that are refused when used, unless granted", &checked.imports)?;
+    print_section("Imports that are refused when used", &checked.imports)?;
     print_section("May reach", &grant_lines(&grant))?;
     checked.warnings.iter().take(SHOWN).for_each(|warning| say(Label::Warning, warning));
     let more = checked.warnings.len().saturating_sub(SHOWN);

@@ -49,7 +49,7 @@ impl Checked {
         }
         for (label, lines) in [
             ("asks for", &self.asks),
-            ("without a grant refused when used", &self.imports),
+            ("refused when used", &self.imports),
             ("error", &self.errors),
             ("warning", &self.warnings),
         ] {

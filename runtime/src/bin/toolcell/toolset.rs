@@ -121,7 +121,7 @@ impl ToolsetArgs {
             if let Some(wit) = &self.wit {
                 component = component.wit(environment.working_directory.join(wit));
             }
-            Ok(component.grant(grant.clone()))
+            Ok(component.named_by_flag("--component").grant(grant.clone()))
         };
         self.component.iter().map(component).collect()
     }
