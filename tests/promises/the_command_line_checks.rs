@@ -181,3 +181,61 @@ fn the_shipped_tools_are_described_and_the_configuration_is_checked() {
     assert!(wrong.stderr.contains("toolcell.toml:1"), "{wrong:?}");
     assert_eq!(line.run(&["check", "gone.wasm"]).code, 2);
 }
+
+#[test]
+fn a_component_that_no_call_could_run_does_not_pass() {
+    let line = CommandLine::new();
+    let seven = |items: &str| {
+        let text = format!(
+            "(component (core module $m {items} (func (export \"f\") (result i32) i32.const 7))
+               (core instance $i (instantiate $m))
+               (func (export \"seven\") (result u32) (canon lift (core func $i \"f\"))))"
+        );
+        wat::parse_str(text).unwrap()
+    };
+    for (name, items, told) in [
+        (
+            "memory.wasm",
+            "(memory 5000)",
+            "`memory`: it needs 320000KiB from its start, and 256MiB is allowed",
+        ),
+        ("table.wasm", "(table 30000 funcref)", "`table_elements`: it needs 30000 from its start"),
+    ] {
+        line.write(name, seven(items));
+        let checked = line.run(&["check", name]);
+        assert_eq!(checked.code, 1, "{checked:?}");
+        assert!(checked.stdout.contains(told) && checked.stdout.contains("raise `limits."), "{checked:?}");
+        let called = line.run(&["call", "--component", name]);
+        assert_eq!(called.code, 2, "{called:?}");
+    }
+    assert_eq!(line.run(&["check", "memory.wasm", "--memory", "400MiB"]).code, 0);
+    line.write("toolcell.toml", "[component.m]\npath = \"memory.wasm\"\n[limits]\nmemory = \"1MiB\"\n");
+    let checked = line.run(&["check"]);
+    assert_eq!(checked.code, 1, "{checked:?}");
+    assert!(checked.stderr.contains("limits.memory (toolcell.toml:4): "), "{checked:?}");
+}
+
+#[test]
+fn one_of_several_worlds_is_chosen_by_name() {
+    let line = CommandLine::new();
+    let wit = line.folder().join("wit");
+    std::fs::create_dir(&wit).unwrap();
+    std::fs::write(
+        wit.join("w.wit"),
+        "package a:b;\nworld first { /// It is seven.\nexport seven: func() -> u32; }\nworld second {}\n",
+    )
+    .unwrap();
+    line.write("seven.wasm", importing(&[]));
+    let list = |more: &[&str]| {
+        line.run(&[&["describe", "seven", "--component", "seven.wasm", "--wit", "wit"], more].concat())
+    };
+    let unnamed = list(&[]);
+    assert_eq!(unnamed.code, 2, "{unnamed:?}");
+    assert!(unnamed.stderr.contains("several worlds: `first`, `second`; name one with `--world`"));
+    let named = list(&["--world", "first"]);
+    assert!(named.code == 0 && named.stdout.contains("It is seven."), "{named:?}");
+    let wrong = list(&["--world", "third"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("no world `third`"), "{wrong:?}");
+    let checked = line.run(&["check", "seven.wasm", "--wit", "wit", "--world", "first"]);
+    assert!(checked.code == 0 && !checked.stdout.contains("not packed"), "{checked:?}");
+}

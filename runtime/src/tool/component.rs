@@ -14,6 +14,7 @@ pub struct ToolComponent {
     pub(crate) config: ComponentConfig,
     pub(crate) bytes: Option<Cow<'static, [u8]>>,
     pub(crate) wit: Option<PathBuf>,
+    pub(crate) world: Option<String>,
 }
 
 impl ToolComponent {
@@ -115,6 +116,13 @@ impl ToolComponent {
         self
     }
 
+    /// The world in that folder that it was built for; needed where there are several.
+    #[must_use]
+    pub fn world(mut self, name: impl Into<String>) -> Self {
+        self.world = Some(name.into());
+        self
+    }
+
     /// What named it, where that is a flag of a command line: denials and errors then name the flags that grant.
     #[must_use]
     pub fn named_by_flag(mut self, flag: impl Into<String>) -> Self {
@@ -134,7 +142,7 @@ impl ToolComponent {
 
 impl From<ComponentConfig> for ToolComponent {
     fn from(config: ComponentConfig) -> Self {
-        Self { config, bytes: None, wit: None }
+        Self { config, bytes: None, wit: None, world: None }
     }
 }
 

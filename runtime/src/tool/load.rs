@@ -66,14 +66,14 @@ pub(crate) fn load(
 ) -> Result<Vec<Loaded>> {
     let loader = Loader { config: &component.config, scopes, over, settings };
     let name = &component.config.name;
+    let wit = component.wit.as_deref().map(|folder| (folder, component.world.as_deref()));
     if let Some(bytes) = component.bytes {
-        return loader.component(name, bytes, component.wit.as_deref(), warnings).map(|loaded| vec![loaded]);
+        return loader.component(name, bytes, wit, warnings).map(|loaded| vec![loaded]);
     }
     match &component.config.source {
         Source::Folder(folder) => loader.folder(folder, warnings),
         Source::File(path) => {
             let bytes = read(path)?;
-            let wit = component.wit.as_deref();
             let loaded =
                 loader.component(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))?;
             Ok(vec![loaded])
@@ -151,7 +151,7 @@ impl Loader<'_> {
         &self,
         name: &str,
         bytes: Cow<'static, [u8]>,
-        wit: Option<&Path>,
+        wit: Option<(&Path, Option<&str>)>,
         warnings: &mut Vec<String>,
     ) -> Result<Loaded> {
         let wrong = |message: String| Error::component(name, message);
@@ -163,9 +163,9 @@ impl Loader<'_> {
             return Err(misset(&self.config.origin_of("digest"), message));
         }
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
-        if let Some(wit) = wit {
+        if let Some((folder, world)) = wit {
             let package =
-                Package::from_wit_dir(wit, None).map_err(|error| wrong(format!("its WIT: {error}")))?;
+                Package::from_wit_dir(folder, world).map_err(|error| wrong(format!("its WIT: {error}")))?;
             inspection.package = Some(readable(package));
         }
         if let Some(refusal) = classify_imports(&inspection, &self.config.grant).refusal() {
@@ -349,22 +349,14 @@ impl Loader<'_> {
     /// Limits that the component or the engine cannot honour are errors here, not surprises at the first call.
     fn fits(&self, inspection: &Inspection, tool: &Tool) -> Result<()> {
         let limits = &tool.limits;
-        let footprint = &inspection.footprint;
-        for (limit, needed) in [
-            (Limit::Memory, footprint.memory_bytes),
-            (Limit::TableElements, footprint.table_elements),
-            (Limit::Instances, footprint.core_instances),
-        ] {
-            if needed > limits.get(limit) {
-                let hit = limits.hit(limit, needed);
-                return Err(Error::Limit {
-                    setting: placed(&hit.setting, hit.at.as_deref()),
-                    message: format!(
-                        "component `{}` needs {} from its start, and {} is allowed; raise it to at least {}",
-                        tool.owner.name, hit.used, hit.allowed, hit.used
-                    ),
-                });
-            }
+        if let Some(hit) = inspection.footprint.beyond(limits).into_iter().next() {
+            return Err(Error::Limit {
+                setting: placed(&hit.setting, hit.at.as_deref()),
+                message: format!(
+                    "component `{}` needs {} from its start, and {} is allowed; raise it to at least {}",
+                    tool.owner.name, hit.used, hit.allowed, hit.used
+                ),
+            });
         }
         let stack = limits.get(Limit::Stack);
         if stack != self.settings.stack {

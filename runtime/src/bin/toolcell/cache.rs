@@ -30,7 +30,7 @@ enum Verb {
     /// Compile every component now, so that no call waits for it
     Warm {
         #[command(flatten)]
-        tools: ToolsetArgs,
+        tools: Box<ToolsetArgs>,
     },
     /// Remove all compiled components
     Clear,
