@@ -775,7 +775,7 @@ mod tests {
         [component.a.grant]
         dirs = [{ host = ".", guest = "/w", deny = ["", "a/", "/etc", "../x", "./y", "a[", "{a,b"] }]
           → toolcell.toml:4: `component.a.grant.dirs[0].deny[0]`: `` names the granted folder itself; write `**` for all that is in it
-          → toolcell.toml:4: `component.a.grant.dirs[0].deny[2]`: patterns are relative to the granted folder; write `etc`
+          → toolcell.toml:4: `component.a.grant.dirs[0].deny[2]`: `/etc` is absolute, and patterns are relative to the granted folder; write `etc`
           → toolcell.toml:4: `component.a.grant.dirs[0].deny[3]`: `../x` matches nothing: patterns have no empty parts, `.` or `..`
           → toolcell.toml:4: `component.a.grant.dirs[0].deny[5]`: `a[` is no glob: unclosed character class; missing ']'
           → toolcell.toml:4: `component.a.grant.dirs[0].deny[6]`: `{a,b` is no glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)

@@ -13,8 +13,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-
+use super::deny::DenySet;
 use super::grant::{Access, DirGrant};
 
 /// The most symbolic links that are followed on one path, as in Linux.
@@ -23,26 +22,6 @@ const MAX_LINKS: usize = 40;
 /// What a folder of components is asked about in place of a file that does not exist yet: no pattern that a person
 /// writes for one file matches this name.
 const NEW_COMPONENT: &str = "\u{10fffd}.wasm";
-
-/// Compiles the `deny` of a grant: globs relative to the granted folder, in which `*` does not cross a `/`. What is
-/// in a folder that one matches is withheld with it; a final `/` and a leading `./` say nothing.
-///
-/// # Errors
-/// Says which pattern is wrong and why.
-pub fn deny_set(patterns: &[String]) -> Result<GlobSet, String> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let plain = pattern.trim_start_matches("./").trim_end_matches('/');
-        let glob = GlobBuilder::new(plain).literal_separator(true).backslash_escape(true).build();
-        set.add(glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?);
-    }
-    set.build().map_err(|error| format!("these patterns are too large together: {}", error.kind()))
-}
-
-/// Whether `deny` withholds `path`: by its own name, or with a folder that it is in.
-fn withholds(deny: &GlobSet, path: &Path) -> bool {
-    path.ancestors().any(|part| !part.as_os_str().is_empty() && deny.is_match(part))
-}
 
 /// What no tool may write.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +68,7 @@ impl Protected {
         }
         let granted = std::fs::metadata(&dir.host).map(|metadata| Identity::of(&metadata));
         let granted = granted.map_err(|error| vec![format!("cannot look at the granted folder: {error}")])?;
-        let deny = deny_set(&dir.deny).map_err(|message| vec![message])?;
+        let deny = DenySet::compile(&dir.deny).map_err(|message| vec![message])?;
         let mut reasons = Vec::new();
         for (what, folder) in &self.own {
             reasons.extend(own_folder_reason(what, folder, &dir.host, granted));
@@ -97,7 +76,7 @@ impl Protected {
         for (what, file) in &self.files {
             for entry in entries(file) {
                 let Some(inside) = inside(&entry, granted) else { continue };
-                if !withholds(&deny, &inside) {
+                if !deny.denies(&inside) {
                     reasons.push(uncovered(what, &[literal(&inside)]));
                 }
             }
@@ -126,13 +105,13 @@ fn own_folder_reason(what: &str, folder: &Path, host: &Path, granted: Identity) 
     ))
 }
 
-fn components_reasons(what: &str, folder: &Path, granted: Identity, deny: &GlobSet) -> Vec<String> {
+fn components_reasons(what: &str, folder: &Path, granted: Identity, deny: &DenySet) -> Vec<String> {
     let mut reasons = Vec::new();
     // The links that lead to the folder; the folder itself is protected by what is in it, being above it.
     let mut links = entries(folder);
     links.pop();
     for link in links {
-        if let Some(inside) = inside(&link, granted).filter(|inside| !withholds(deny, inside)) {
+        if let Some(inside) = inside(&link, granted).filter(|inside| !deny.denies(inside)) {
             reasons.push(uncovered(what, &[literal(&inside)]));
         }
     }
@@ -141,7 +120,7 @@ fn components_reasons(what: &str, folder: &Path, granted: Identity, deny: &GlobS
     names.extend(listed.filter(|name| Path::new(name).extension().is_some_and(|end| end == "wasm")));
     let Ok(folder) = folder.canonicalize() else { return reasons };
     let Some(inside) = inside(&folder, granted) else { return reasons };
-    if names.iter().any(|name| !withholds(deny, &inside.join(name))) {
+    if names.iter().any(|name| !deny.denies(&inside.join(name))) {
         let pattern = if inside.as_os_str().is_empty() { String::new() } else { literal(&inside) + "/" };
         reasons.push(uncovered(what, &[format!("{pattern}*.wasm")]));
     }

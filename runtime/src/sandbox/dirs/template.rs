@@ -11,12 +11,11 @@ use rustix::fs::{FileType, OFlags, Stat};
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::deny::{DenySet, normal, split_literal};
 use super::kernel::{self, Identity};
 use super::links::{LinkedFiles, Names};
 use super::state::Opened;
 use crate::error::{Error, Result};
-use crate::policy::{Access, DirGrant};
+use crate::policy::{Access, DenySet, DirGrant, normal, split_literal};
 use crate::sandbox::deadline::Watch;
 
 /// The granted directories of one component in one access mode.
@@ -234,7 +233,7 @@ impl Root {
         if seen.ok() != Some(identity) {
             return Err(format!("`{host}` cannot be confined: /proc is not mounted, or hides this process"));
         }
-        let deny = compile_deny(&dir, &grant.deny)?;
+        let deny = compile_deny(&dir, &grant.deny).map_err(|error| format!("`deny`: {error}"))?;
         let perms = match grant.access {
             Access::Read => FsPerms::ReadOnly,
             Access::ReadWrite => FsPerms::ReadWrite,
