@@ -1,6 +1,6 @@
 //! The command line: what is wrong with the surroundings (folders, variables) is found and named.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use toolcell_tests::command_line::{CommandLine, ended};
 
@@ -22,6 +22,26 @@ fn folders_that_cannot_be_written_are_found_by_the_doctor() {
     assert!(found.stdout.contains("TOOLCELL_HOME"), "{found:?}");
     assert!(found.stdout.contains("warning  compile cache: "), "{found:?}");
     assert_eq!(found.code, 0, "tools run all the same: {found:?}");
+}
+
+#[test]
+fn a_cache_that_saves_nothing_is_told_once_with_what_to_do() {
+    let line = CommandLine::cold();
+    let call = || line.run(&["call", "--component", "builtin:basics", "add", r#"{"a":2,"b":3}"#]);
+    let good = call();
+    assert_eq!((good.code, good.stdout.as_str()), (0, "5\n"), "{good:?}");
+    assert!(!good.stderr.contains("compile cache"), "{good:?}");
+    let compiled = line.home().join("cache/compiled");
+    std::fs::set_permissions(&compiled, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let open = call();
+    std::fs::remove_dir_all(&compiled).unwrap();
+    symlink("/proc/self/fdinfo", &compiled).unwrap();
+    let closed = call();
+    for (ended, told) in [(open, "`chmod 700`"), (closed, "make it writable")] {
+        assert_eq!((ended.code, ended.stdout.as_str()), (0, "5\n"), "{ended:?}");
+        assert_eq!(ended.stderr.matches("warning: the compile cache").count(), 1, "{ended:?}");
+        assert!(ended.stderr.contains(told), "{ended:?}");
+    }
 }
 
 #[test]

@@ -174,10 +174,12 @@ impl RuntimeBuilder {
     /// As [`Self::build`].
     pub fn build_blocking(mut self) -> Result<Runtime> {
         let mut warnings = Vec::new();
-        let cache = self
-            .cache
-            .take()
-            .and_then(|folder| CompileCache::open(folder).inspect_err(|why| warnings.push(why.clone())).ok());
+        let (cache, cache_problem) = match self.cache.take().map(CompileCache::open) {
+            None => (None, None),
+            Some(Ok(cache)) => (Some(cache), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        warnings.extend(cache_problem.clone());
         let settings = self.engine_settings();
         let sandbox = Arc::new(Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?);
         let mut components: Vec<ToolComponent> =
@@ -217,6 +219,7 @@ impl RuntimeBuilder {
                 session_tools: self.session_tools.0,
                 anonymous: Arc::default(),
                 warnings,
+                cache_problem,
                 door: Door::new(self.config.admission),
                 bounds,
                 output,

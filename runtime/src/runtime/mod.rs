@@ -54,6 +54,7 @@ struct Shared {
     session_tools: Option<Box<SessionTools>>,
     anonymous: Arc<SessionState>,
     warnings: Vec<String>,
+    cache_problem: Option<String>,
     door: Door,
     bounds: Bounds,
     output: OutputBounds,
@@ -120,6 +121,12 @@ impl Runtime {
     /// What was skipped or is unusual, in words, from the time of loading.
     pub fn warnings(&self) -> &[String] {
         &self.shared.warnings
+    }
+
+    /// Why the compile cache saves nothing, so that every process compiles anew; nothing as long as all is well. What
+    /// is wrong with writing to it shows once something was compiled.
+    pub fn cache_problem(&self) -> Option<&str> {
+        self.shared.cache_problem.as_deref().or_else(|| self.shared.sandbox.cache_problem())
     }
 
     /// Full outputs that were cut, by handle.

@@ -98,6 +98,11 @@ impl Sandbox {
         self.engines.fell_back()
     }
 
+    /// Why compiled components could not be kept, if that happened.
+    pub fn cache_problem(&self) -> Option<&str> {
+        self.cache.as_ref().and_then(CompileCache::problem)
+    }
+
     /// The handle under which timers and blocking work run.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.reactor.handle()
