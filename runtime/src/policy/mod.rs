@@ -2,6 +2,7 @@
 
 mod deny;
 mod digest;
+mod entries;
 mod grant;
 mod protect;
 mod trust;
