@@ -3,12 +3,14 @@
 //!
 //! In reading order: `engine` (settings and slots), `cache` and `compiler` (native code), `host` (what a
 //! guest can import), `dirs` and `stdio` (what of the outside it touches), `state`, `limiter` and
-//! `deadline` (what bounds it), `cell` (one call), `threads` and `reactor` (where it runs), `end` (how it
-//! ended).
+//! `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
+//! host), `threads` and `reactor` (where it runs), `end`, `report` and `chosen` (how it ended, and with what).
 
 mod cache;
 mod cell;
+mod chosen;
 mod compiler;
+mod crossing;
 mod deadline;
 mod denials;
 pub mod dirs;
@@ -17,6 +19,7 @@ mod engine;
 mod host;
 mod limiter;
 mod reactor;
+mod report;
 mod state;
 mod stdio;
 mod threads;
