@@ -2,56 +2,23 @@
 //! compiled and no guest code runs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use toolcell_package::{Export, Package, ToolDoc};
+use toolcell_package::Package;
 
+use super::candidate::{Candidate, Unfit, command, origin_of, typed};
 use super::component::name_of;
 use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
-use super::{Body, Entry, Owner, Tool, ToolComponent, builtin_bytes};
+use super::misset::{listed, misset, placed};
+use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits, Origin};
 use crate::policy::Digest;
-use crate::sandbox::{ConfigVariables, DirTemplate, EngineSettings, Meter, Prepared, Sandbox, TypedCall};
-use crate::schema::{Signature, nearest, tool_name};
-
-/// A component that is ready to be compiled, and once it is, to be called.
-pub(crate) struct LoadedComponent {
-    pub owner: Arc<Owner>,
-    pub env: Arc<BTreeMap<String, String>>,
-    pub config: Arc<ConfigVariables>,
-    bytes: Arc<Cow<'static, [u8]>>,
-    fuel: OnceCell<Arc<Prepared>>,
-    epoch: OnceCell<Arc<Prepared>>,
-}
-
-impl LoadedComponent {
-    /// The component's native code for `meter`, compiled when first needed and only once, on a thread that may
-    /// wait: other calls go on.
-    pub async fn prepared(self: &Arc<Self>, sandbox: &Arc<Sandbox>, meter: Meter) -> Result<Arc<Prepared>> {
-        let slot = match meter {
-            Meter::Fuel => &self.fuel,
-            Meter::Epoch => &self.epoch,
-        };
-        let prepared = slot.get_or_try_init(|| async {
-            let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
-            let prepare = move || {
-                let owner = &component.owner;
-                preparing.prepare(&owner.name, component.bytes.as_ref(), &owner.digest, meter)
-            };
-            match sandbox.handle().spawn_blocking(prepare).await {
-                Ok(prepared) => prepared.map(Arc::new),
-                Err(_) => Err(Error::component(self.owner.name.as_str(), "the compiler failed on it")),
-            }
-        });
-        prepared.await.map(Arc::clone)
-    }
-}
+use crate::sandbox::{DirTemplate, EngineSettings};
+use crate::schema::{nearest, tool_name};
 
 /// A component with the tools that it has.
 pub(crate) type Loaded = (Arc<LoadedComponent>, Vec<Arc<Tool>>);
@@ -370,110 +337,8 @@ impl Loader<'_> {
     }
 }
 
-/// What is wrong with a setting that only the component itself can prove wrong.
-fn misset(origin: &Origin, message: String) -> Error {
-    match &origin.at {
-        Some(at) => Error::Config { at: at.to_string(), message: format!("`{}`: {message}", origin.setting) },
-        None => Error::Config { at: origin.setting.to_string(), message },
-    }
-}
-
-/// A setting's address with its place in a file, if it has one.
-fn placed(setting: &str, at: Option<&str>) -> String {
-    at.map_or_else(|| setting.to_owned(), |at| format!("{setting} ({at})"))
-}
-
-/// Names for a message, which a component may have a thousand of.
-fn listed(names: &[&str]) -> String {
-    const SHOWN: usize = 20;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > SHOWN { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
-}
-
 /// A component's directories, opened once for each way of using them.
 struct Dirs {
     full: Arc<DirTemplate>,
     read_only: Arc<DirTemplate>,
-}
-
-/// Why a function is no tool.
-enum Unfit {
-    Function(String),
-    Component(String),
-}
-
-/// A function that can be a tool, with what its author says of it.
-struct Candidate {
-    name: String,
-    origin: String,
-    doc: ToolDoc,
-    input_schema: Value,
-    output_schema: Option<Value>,
-    entry: Entry,
-}
-
-impl Candidate {
-    /// Whether a setting means this one: by its name or by where it is in the component.
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.origin == name
-    }
-}
-
-/// A function with its types and its author's words.
-fn typed(inspection: &Inspection, package: &Package, export: &Export<'_>) -> Result<Candidate, Unfit> {
-    let doc = package.tools.get(&export.key);
-    let signature =
-        Signature::from_wit(&inspection.resolve, export.function, doc, &package.types).map_err(|error| {
-            let message = error.to_string();
-            if error.refuses_component() { Unfit::Component(message) } else { Unfit::Function(message) }
-        })?;
-    let name = match doc.and_then(|doc| doc.name.clone()) {
-        Some(name) => name,
-        None => tool_name(&export.function.name).map_err(|error| Unfit::Function(error.to_string()))?,
-    };
-    Ok(Candidate {
-        name,
-        origin: origin_of(export),
-        doc: doc.cloned().unwrap_or_default(),
-        input_schema: signature.input_schema(),
-        output_schema: signature.output_schema(),
-        entry: Entry::Typed {
-            interface: export.interface.clone(),
-            function: export.function.name.clone(),
-            typed: TypedCall::of(&signature),
-            shrink: signature.returns().shrink(),
-            signature: Arc::new(signature),
-            exports: [OnceLock::new(), OnceLock::new()],
-        },
-    })
-}
-
-/// `interface.function` without package and version, or `function`.
-fn origin_of(export: &Export<'_>) -> String {
-    match &export.interface {
-        None => export.function.name.clone(),
-        Some(interface) => {
-            let path = interface.split_once('@').map_or(interface.as_str(), |(path, _)| path);
-            let interface = path.rsplit_once('/').map_or(path, |(_, interface)| interface);
-            format!("{interface}.{}", export.function.name)
-        }
-    }
-}
-
-/// A program: one tool named after its component, any object as arguments.
-fn command(component: &LoadedComponent, package: &Package) -> Result<Candidate> {
-    let name = component.owner.name.rsplit('.').next().unwrap_or(&component.owner.name).replace('-', "_");
-    let mut doc = package.tools.get("run").cloned().unwrap_or_default();
-    if doc.description.is_none() {
-        doc.description = package.instructions.clone();
-    }
-    Ok(Candidate {
-        name: tool_name(&name).map_err(|error| Error::component(&component.owner.name, error.to_string()))?,
-        origin: "wasi:cli/run".to_owned(),
-        doc,
-        input_schema: json!({ "type": "object", "properties": {} }),
-        output_schema: None,
-        entry: Entry::Command,
-    })
 }

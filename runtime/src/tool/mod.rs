@@ -1,9 +1,12 @@
 //! Tools: what a model may call, and the components that they come from.
 
 mod builtin;
+mod candidate;
 mod component;
 pub mod inspect;
 mod load;
+mod loaded;
+mod misset;
 mod native;
 
 use std::sync::{Arc, OnceLock};
@@ -14,7 +17,8 @@ use toolcell_package::Hints;
 
 pub use builtin::{BUILTINS, builtin_bytes};
 pub use component::ToolComponent;
-pub(crate) use load::{LoadedComponent, load};
+pub(crate) use load::load;
+pub(crate) use loaded::LoadedComponent;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 
