@@ -12,34 +12,71 @@ use crate::sandbox::TypedCall;
 use crate::schema::{Signature, tool_name};
 
 /// Why a function is no tool.
-pub(super) enum Unfit {
+enum Unfit {
     Function(String),
     Component(String),
 }
 
 /// A function that can be a tool, with what its author says of it.
 pub(super) struct Candidate {
-    pub(super) name: String,
-    pub(super) origin: String,
+    pub(super) offered: Offered,
     pub(super) doc: ToolDoc,
     pub(super) input_schema: Value,
     pub(super) output_schema: Option<Value>,
     pub(super) entry: Entry,
 }
 
-impl Candidate {
+/// By what its operator's settings mean a tool.
+#[derive(Debug, Clone)]
+pub(super) struct Offered {
+    /// Its name before it is given another.
+    pub(super) name: String,
+    /// Where it is in the component.
+    pub(super) origin: String,
+}
+
+impl Offered {
     /// Whether a setting means this one: by its name or by where it is in the component.
     pub(super) fn is_called(&self, name: &str) -> bool {
         self.name == name || self.origin == name
     }
 }
 
-/// A function with its types and its author's words.
-pub(super) fn typed(
+/// Everything that a component offers as tools.
+pub(super) fn candidates(
+    component: &LoadedComponent,
     inspection: &Inspection,
     package: &Package,
-    export: &Export<'_>,
-) -> Result<Candidate, Unfit> {
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Candidate>> {
+    let functions = inspection.functions();
+    let mut candidates = Vec::new();
+    for export in &functions {
+        match typed(inspection, package, export) {
+            Ok(candidate) => candidates.push(candidate),
+            Err(Unfit::Component(message)) => return Err(Error::component(&component.owner.name, message)),
+            Err(Unfit::Function(message)) => {
+                let origin = origin_of(export);
+                warnings.push(format!("{}: `{origin}` is no tool: {message}", component.owner.name));
+            }
+        }
+    }
+    if functions.is_empty() && inspection.is_command {
+        candidates.push(command(component, package)?);
+    }
+    if candidates.is_empty() {
+        let message = if inspection.is_provider {
+            "it provides its tools at run time (`toolcell:tool/tools`), which this version does not serve"
+        } else {
+            "none of its functions can be a tool"
+        };
+        return Err(Error::component(&component.owner.name, message));
+    }
+    Ok(candidates)
+}
+
+/// A function with its types and its author's words.
+fn typed(inspection: &Inspection, package: &Package, export: &Export<'_>) -> Result<Candidate, Unfit> {
     let doc = package.tools.get(&export.key);
     let signature =
         Signature::from_wit(&inspection.resolve, export.function, doc, &package.types).map_err(|error| {
@@ -51,8 +88,7 @@ pub(super) fn typed(
         None => tool_name(&export.function.name).map_err(|error| Unfit::Function(error.to_string()))?,
     };
     Ok(Candidate {
-        name,
-        origin: origin_of(export),
+        offered: Offered { name, origin: origin_of(export) },
         doc: doc.cloned().unwrap_or_default(),
         input_schema: signature.input_schema(),
         output_schema: signature.output_schema(),
@@ -68,7 +104,7 @@ pub(super) fn typed(
 }
 
 /// `interface.function` without package and version, or `function`.
-pub(super) fn origin_of(export: &Export<'_>) -> String {
+fn origin_of(export: &Export<'_>) -> String {
     match &export.interface {
         None => export.function.name.clone(),
         Some(interface) => {
@@ -80,15 +116,16 @@ pub(super) fn origin_of(export: &Export<'_>) -> String {
 }
 
 /// A program: one tool named after its component, any object as arguments.
-pub(super) fn command(component: &LoadedComponent, package: &Package) -> Result<Candidate> {
+fn command(component: &LoadedComponent, package: &Package) -> Result<Candidate> {
     let name = component.owner.name.rsplit('.').next().unwrap_or(&component.owner.name).replace('-', "_");
     let mut doc = package.tools.get("run").cloned().unwrap_or_default();
     if doc.description.is_none() {
         doc.description = package.instructions.clone();
     }
+    let name =
+        tool_name(&name).map_err(|error| Error::component(&component.owner.name, error.to_string()))?;
     Ok(Candidate {
-        name: tool_name(&name).map_err(|error| Error::component(&component.owner.name, error.to_string()))?,
-        origin: "wasi:cli/run".to_owned(),
+        offered: Offered { name, origin: "wasi:cli/run".to_owned() },
         doc,
         input_schema: json!({ "type": "object", "properties": {} }),
         output_schema: None,

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::OnceCell;
 use toolcell_package::Package;
 
-use super::candidate::{Candidate, Unfit, command, origin_of, typed};
+use super::candidate::{Candidate, Offered, candidates};
 use super::component::name_of;
 use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
@@ -35,19 +35,17 @@ pub(crate) fn load(
     let name = &component.config.name;
     let wit = component.wit.as_deref().map(|folder| (folder, component.world.as_deref()));
     if let Some(bytes) = component.bytes {
-        return loader.component(name, bytes, wit, warnings).map(|loaded| vec![loaded]);
+        return loader.single(name, bytes, wit, warnings);
     }
     match &component.config.source {
         Source::Folder(folder) => loader.folder(folder, warnings),
         Source::File(path) => {
             let bytes = read(path)?;
-            let loaded =
-                loader.component(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))?;
-            Ok(vec![loaded])
+            loader.single(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))
         }
         Source::Builtin(builtin_name) => {
             let bytes = builtin_bytes(builtin_name)?;
-            loader.component(name, bytes.into(), None, warnings).map(|loaded| vec![loaded])
+            loader.single(name, bytes.into(), None, warnings)
         }
     }
 }
@@ -93,11 +91,12 @@ impl Loader<'_> {
             .filter(|path| path.extension().is_some_and(|ending| ending == "wasm"))
             .collect();
         files.sort();
-        let mut loaded = Vec::new();
+        let (mut loaded, mut offered) = (Vec::new(), Vec::new());
+        let count = files.len();
         for file in files {
             let name = format!("{}.{}", self.config.name, name_of(&file));
             let component = read(&file)
-                .and_then(|bytes| self.component(&name, bytes.into(), None, warnings))
+                .and_then(|bytes| self.component(&name, bytes.into(), None, &mut offered, warnings))
                 .map_err(|error| named(error, &file));
             match component {
                 Ok(component) => loaded.push(component),
@@ -111,14 +110,35 @@ impl Loader<'_> {
                 folder.display()
             ));
         }
+        match self.check_names(&offered) {
+            // What a setting means may be in a file that was skipped, which takes no other down.
+            Err(error) if loaded.len() < count => warnings.push(error.to_string()),
+            checked => checked?,
+        }
         Ok(loaded)
     }
 
+    /// A component that is alone under its settings.
+    fn single(
+        &self,
+        name: &str,
+        bytes: Cow<'static, [u8]>,
+        wit: Option<(&Path, Option<&str>)>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Loaded>> {
+        let mut offered = Vec::new();
+        let loaded = self.component(name, bytes, wit, &mut offered, warnings)?;
+        self.check_names(&offered)?;
+        Ok(vec![loaded])
+    }
+
+    /// A component; what it offers as tools is added to `offered`, wanted or not.
     fn component(
         &self,
         name: &str,
         bytes: Cow<'static, [u8]>,
         wit: Option<(&Path, Option<&str>)>,
+        offered: &mut Vec<Offered>,
         warnings: &mut Vec<String>,
     ) -> Result<Loaded> {
         let wrong = |message: String| Error::component(name, message);
@@ -161,56 +181,19 @@ impl Loader<'_> {
             full: DirTemplate::open(&self.config.grant.dirs, &setting)?,
             read_only: DirTemplate::open(&self.config.grant.read_only().dirs, &setting)?,
         };
-        let tools = self.tools(&component, &inspection, &package, &dirs, warnings)?;
+        let candidates = candidates(&component, &inspection, &package, warnings)?;
+        offered.extend(candidates.iter().map(|candidate| candidate.offered.clone()));
+        let wanted = candidates.into_iter().filter(|candidate| self.is_wanted(&candidate.offered));
+        let tools: Vec<Arc<Tool>> =
+            wanted.map(|candidate| self.tool(&component, candidate, &dirs)).collect::<Result<_>>()?;
         for tool in &tools {
             self.fits(&inspection, tool)?;
         }
         Ok((component, tools))
     }
 
-    fn tools(
-        &self,
-        component: &Arc<LoadedComponent>,
-        inspection: &Inspection,
-        package: &Package,
-        dirs: &Dirs,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<Arc<Tool>>> {
-        let functions = inspection.functions();
-        let mut candidates = Vec::new();
-        for export in &functions {
-            match typed(inspection, package, export) {
-                Ok(candidate) => candidates.push(candidate),
-                Err(Unfit::Component(message)) => {
-                    return Err(Error::component(&component.owner.name, message));
-                }
-                Err(Unfit::Function(message)) => {
-                    let origin = origin_of(export);
-                    warnings.push(format!("{}: `{origin}` is no tool: {message}", component.owner.name));
-                }
-            }
-        }
-        if functions.is_empty() && inspection.is_command {
-            candidates.push(command(component, package)?);
-        }
-        if candidates.is_empty() {
-            let message = if inspection.is_provider {
-                "it provides its tools at run time (`toolcell:tool/tools`), which this version does not serve"
-            } else {
-                "none of its functions can be a tool"
-            };
-            return Err(Error::component(&component.owner.name, message));
-        }
-        self.check_names(&candidates)?;
-        candidates
-            .into_iter()
-            .filter(|candidate| self.is_wanted(candidate))
-            .map(|candidate| self.tool(component, candidate, dirs))
-            .collect()
-    }
-
     /// A setting that names no tool would be one that nothing enforces.
-    fn check_names(&self, candidates: &[Candidate]) -> Result<()> {
+    fn check_names(&self, offered: &[Offered]) -> Result<()> {
         let config = self.config;
         let tools = config.tools.iter().flatten().enumerate();
         let tools = tools.map(|(index, name)| (name, config.origin_of(&format!("tools[{index}]"))));
@@ -220,58 +203,59 @@ impl Loader<'_> {
             (name, known.unwrap_or_else(unknown))
         });
         for (name, origin) in tools.chain(settings) {
-            if !candidates.iter().any(|candidate| self.means(candidate, name)) {
-                return Err(self.names_nothing(name, &origin, candidates));
+            if !offered.iter().any(|offered| self.means(offered, name)) {
+                return Err(self.names_nothing(name, &origin, offered));
             }
         }
         for name in config.rename.keys() {
-            if !candidates.iter().any(|candidate| candidate.is_called(name)) {
+            if !offered.iter().any(|offered| offered.is_called(name)) {
                 let origin = config.origin_of(&format!("rename.{name}"));
-                return Err(self.names_nothing(name, &origin, candidates));
+                return Err(self.names_nothing(name, &origin, offered));
             }
         }
         Ok(())
     }
 
-    fn names_nothing(&self, name: &str, origin: &Origin, candidates: &[Candidate]) -> Error {
-        let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    fn names_nothing(&self, name: &str, origin: &Origin, offered: &[Offered]) -> Error {
+        let names: Vec<&str> = offered.iter().map(|offered| offered.name.as_str()).collect();
         let hint = match nearest(name, names.iter().copied()).as_slice() {
+            [] if names.is_empty() => "it has none".to_owned(),
             [] => format!("it has {}", listed(&names)),
             near => format!("did you mean {}?", listed(near)),
         };
         misset(origin, format!("component `{}` has no tool `{name}`; {hint}", self.config.name))
     }
 
-    fn is_wanted(&self, candidate: &Candidate) -> bool {
+    fn is_wanted(&self, offered: &Offered) -> bool {
         let wanted = self.config.tools.as_ref();
-        wanted.is_none_or(|tools| tools.iter().any(|name| self.means(candidate, name)))
+        wanted.is_none_or(|tools| tools.iter().any(|name| self.means(offered, name)))
     }
 
     /// Whether `tools` and `tool` mean this one by `name`: its own, or the one that it is given here.
-    fn means(&self, candidate: &Candidate, name: &str) -> bool {
-        candidate.is_called(name) || self.given_name(candidate) == name
+    fn means(&self, offered: &Offered, name: &str) -> bool {
+        offered.is_called(name) || self.given_name(offered) == name
     }
 
     /// The name under which models know it.
-    fn given_name(&self, candidate: &Candidate) -> String {
-        match self.renamed(candidate) {
+    fn given_name(&self, offered: &Offered) -> String {
+        match self.renamed(offered) {
             Some((_, name)) => name.clone(),
-            None => format!("{}{}", self.config.prefix, candidate.name),
+            None => format!("{}{}", self.config.prefix, offered.name),
         }
     }
 
-    fn renamed(&self, candidate: &Candidate) -> Option<(&String, &String)> {
-        self.config.rename.iter().find(|(name, _)| candidate.is_called(name))
+    fn renamed(&self, offered: &Offered) -> Option<(&String, &String)> {
+        self.config.rename.iter().find(|(name, _)| offered.is_called(name))
     }
 
     fn tool(&self, component: &Arc<LoadedComponent>, candidate: Candidate, dirs: &Dirs) -> Result<Arc<Tool>> {
-        let settings = self.settings(&candidate);
+        let settings = self.settings(&candidate.offered);
         let nothing = Limits::new();
         let of_tool = settings.map_or(&nothing, |settings| &settings.limits);
         let limits = Limits::resolve(self.scopes.into_iter().chain([of_tool, self.over]));
-        let name = self.given_name(&candidate);
+        let name = self.given_name(&candidate.offered);
         let name = tool_name(&name).map_err(|error| {
-            let setting = match self.renamed(&candidate) {
+            let setting = match self.renamed(&candidate.offered) {
                 Some((from, _)) => format!("rename.{from}"),
                 None => "prefix".to_owned(),
             };
@@ -293,7 +277,7 @@ impl Loader<'_> {
             hints,
             is_declared_safe: false,
             examples: candidate.doc.examples,
-            origin: candidate.origin,
+            origin: candidate.offered.origin,
             limits: Arc::new(limits),
             owner: Arc::clone(&component.owner),
             body: Body::Component {
@@ -305,11 +289,11 @@ impl Loader<'_> {
         }))
     }
 
-    fn settings(&self, candidate: &Candidate) -> Option<&ToolSettings> {
+    fn settings(&self, offered: &Offered) -> Option<&ToolSettings> {
         self.config
             .tool_settings
             .iter()
-            .find(|(name, _)| self.means(candidate, name))
+            .find(|(name, _)| self.means(offered, name))
             .map(|(_, settings)| settings)
     }
 
