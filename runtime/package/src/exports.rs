@@ -48,6 +48,23 @@ pub fn exports(resolve: &Resolve, world: WorldId) -> Vec<Export<'_>> {
     found
 }
 
+/// The functions of an entry point: those of the exported interface whose name begins with `interface`.
+pub fn entry_exports<'a>(resolve: &'a Resolve, world: WorldId, interface: &str) -> Vec<Export<'a>> {
+    let mut found = Vec::new();
+    for (key, item) in &resolve.worlds[world].exports {
+        let WorldItem::Interface { id, .. } = item else { continue };
+        let name = resolve.name_world_key(key);
+        if name.starts_with(interface) {
+            found.extend(resolve.interfaces[*id].functions.values().map(|function| Export {
+                key: format!("{name}#{}", function.name),
+                interface: Some(name.clone()),
+                function,
+            }));
+        }
+    }
+    found
+}
+
 /// The key of a named type in [`Package::types`](crate::Package::types); `None` for one without name.
 pub fn type_key(resolve: &Resolve, world: WorldId, id: TypeId) -> Option<String> {
     let definition = &resolve.types[id];

@@ -12,7 +12,7 @@ mod wit;
 
 pub use document::{Hints, MemberDoc, Need, Package, ToolDoc, TypeDoc};
 pub use error::PackageError;
-pub use exports::{Export, exports, type_key};
+pub use exports::{Export, entry_exports, exports, type_key};
 pub use pack::Packing;
 pub use section::{MAX_BYTES, SECTION, append, read};
 pub use undescribed::Undescribed;

@@ -2,6 +2,7 @@
 
 mod ended;
 mod error;
+mod event;
 mod outcome;
 mod response;
 mod verdict;
@@ -11,6 +12,7 @@ use serde_json::Value;
 pub use ended::Ended;
 pub(crate) use ended::Returned;
 pub use error::{CallError, ErrorKind, LimitHit, Violation};
+pub use event::Event;
 pub use outcome::{Content, Denial, Log, Outcome, Repair, Shortened, Status, Truncation, Usage, Warning};
 pub use response::Response;
 pub use verdict::{Action, Step, Verdict};

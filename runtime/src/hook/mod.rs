@@ -38,7 +38,8 @@ pub trait Hook: Send + Sync + 'static {
         path.rsplit("::").next().unwrap_or(path)
     }
 
-    /// Which of its methods do anything; the others are not called. The default is all.
+    /// Which of its methods do anything; the others are not called. The default is all. With `post` among them, parts
+    /// of a result reach nobody before `post` has spoken: it might replace them.
     fn events(&self) -> Events {
         Events::ALL
     }

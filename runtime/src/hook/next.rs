@@ -4,12 +4,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::sync::mpsc::Sender;
+
 use super::{HookCall, HookEntry, guarded};
-use crate::call::{CallError, Ended, ErrorKind};
+use crate::call::{CallError, Ended, ErrorKind, Event};
 
 /// The innermost of a call: one run of the tool, each in a cell of its own.
 pub(crate) trait Core: Sync {
-    fn run(&self) -> Pin<Box<dyn Future<Output = Ended> + Send + '_>>;
+    /// Runs it; `watching` are the hooks that listen.
+    fn run<'a>(&'a self, watching: &'a [Sender<Event>]) -> Pin<Box<dyn Future<Output = Ended> + Send + 'a>>;
 
     /// Where timers are made.
     fn timers(&self) -> &tokio::runtime::Handle;
@@ -20,12 +23,21 @@ pub struct Next<'a> {
     inner: &'a [Arc<HookEntry>],
     call: &'a HookCall,
     core: &'a dyn Core,
+    watching: Vec<Sender<Event>>,
 }
 
 impl Next<'_> {
     /// Runs it, in a new cell each time. What was approved is what runs: there is nothing to pass.
     pub async fn run(&self) -> Ended {
-        around(self.inner, self.call, self.core).await
+        around(self.inner, self.call, self.core, self.watching.clone()).await
+    }
+
+    /// The same, with everything that the tool says before its end sent to `sink` as well. The tool waits while it is
+    /// full: read from the other end meanwhile.
+    pub async fn run_watched(&self, sink: Sender<Event>) -> Ended {
+        let mut watching = self.watching.clone();
+        watching.push(sink);
+        around(self.inner, self.call, self.core, watching).await
     }
 }
 
@@ -34,9 +46,12 @@ pub(crate) fn around<'a>(
     hooks: &'a [Arc<HookEntry>],
     call: &'a HookCall,
     core: &'a dyn Core,
+    watching: Vec<Sender<Event>>,
 ) -> Pin<Box<dyn Future<Output = Ended> + Send + 'a>> {
-    let Some((entry, inner)) = hooks.split_first() else { return core.run() };
-    let next = Next { inner, call, core };
+    let Some((entry, inner)) = hooks.split_first() else {
+        return Box::pin(async move { core.run(&watching).await });
+    };
+    let next = Next { inner, call, core, watching };
     Box::pin(async move {
         match guarded(entry.hook.around(call, next), None, core.timers()).await {
             Ok(ended) => ended,

@@ -194,7 +194,11 @@ impl RuntimeBuilder {
         all.check_write_grants(&folders)?;
         let hooks = std::mem::take(&mut self.hooks);
         let registry = Registry::new(hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?);
-        let loading = Loading { limits: self.config.limits.clone(), over: self.over.clone(), settings };
+        let loading = Loading {
+            limits: self.config.limits.clone(),
+            over: self.over.clone(),
+            sandbox: Arc::clone(&sandbox),
+        };
         let mut tools = Vec::new();
         let is_wanted = |component: &ToolComponent| {
             component.config.enabled && self.only.as_ref().is_none_or(|only| *only == component.config.name)

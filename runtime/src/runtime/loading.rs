@@ -5,15 +5,14 @@ use std::sync::{Arc, PoisonError};
 use super::{Runtime, Shared};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::sandbox::EngineSettings;
+use crate::sandbox::Sandbox;
 use crate::tool::{AnyNativeTool, Tool, ToolComponent, load};
 
 /// What every tool is loaded under.
-#[derive(Debug, Clone)]
 pub(super) struct Loading {
     pub limits: Limits,
     pub over: Limits,
-    pub settings: EngineSettings,
+    pub sandbox: Arc<Sandbox>,
 }
 
 impl Loading {
@@ -23,7 +22,7 @@ impl Loading {
     /// When it cannot be loaded as it is configured.
     pub fn component(&self, component: ToolComponent, warnings: &mut Vec<String>) -> Result<Vec<Arc<Tool>>> {
         let own = component.config.limits.clone();
-        let loaded = load(component, [&self.limits, &own], &self.over, &self.settings, warnings)?;
+        let loaded = load(component, [&self.limits, &own], &self.over, &self.sandbox, warnings)?;
         Ok(loaded.into_iter().flat_map(|(_, tools)| tools).collect())
     }
 

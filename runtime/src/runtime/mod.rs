@@ -26,11 +26,11 @@ pub use explain::Explanation;
 pub use loading::Registration;
 pub use session::{Identity, Session, SessionTools};
 
-use crate::call::{Outcome, ToolCall};
+use crate::call::{Event, Outcome, ToolCall};
 use crate::config::{Config, Folders, OutputBounds};
 use crate::error::Result;
 use crate::limits::Origin;
-use crate::output::{Bounds, OutputStore};
+use crate::output::{Bounds, EventSinks, OutputStore};
 use crate::registry::Registry;
 use crate::sandbox::Sandbox;
 use crate::tool::{Body, Tool};
@@ -172,16 +172,24 @@ pub struct Call {
     call: ToolCall,
     timeout: Option<Duration>,
     cancel: CancellationToken,
+    events: EventSinks,
 }
 
 impl Call {
     fn new(session: Session, call: ToolCall) -> Self {
-        Self { session, call, timeout: None, cancel: CancellationToken::new() }
+        Self { session, call, timeout: None, cancel: CancellationToken::new(), events: EventSinks::default() }
     }
 
     /// Lowers the time that the cell may take; a longer one than the tool's limit changes nothing.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sends what the tool says before its end to `sink` as it happens. A full channel makes the tool wait, at most
+    /// until its deadline; a closed one is skipped. Parts of the result wait for hooks that may still replace it.
+    pub fn events(mut self, sink: tokio::sync::mpsc::Sender<Event>) -> Self {
+        self.events.add(sink);
         self
     }
 

@@ -17,7 +17,7 @@ use crate::hook::{HookCall, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
-use crate::tool::{Body, Entry, Tool};
+use crate::tool::{Body, Entry, NativeBody, Tool};
 
 /// Runs a call from its entry to its outcome.
 pub(super) async fn run(mut call: Call) -> Outcome {
@@ -71,8 +71,9 @@ impl Passage {
         self.outcome.repaired = repaired;
         if placed.hooks.is_empty() {
             let meta = meta(call);
-            let runs = Runs { shared, call, tool: &placed.tool, limits: &limits, whole, meta: &meta };
-            let ended = runs.once(arguments).await;
+            let (tool, events) = (&placed.tool, call.events.clone());
+            let runs = Runs { shared, call, tool, limits: &limits, whole, meta: &meta, events };
+            let ended = runs.once(arguments, runs.events.clone()).await;
             return Ok(Ran { placed, limits, ended, totals: None });
         }
         self.hooked(shared, call, whole, placed, limits, arguments).await
@@ -93,15 +94,30 @@ impl Passage {
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         whole.within_anywhere(deciding).await?;
-        let runs = Runs { shared, call, tool: &placed.tool, limits: &limits, whole, meta: &hooked.meta };
+        // What a hook may still replace nobody has seen.
+        let events = call.events.clone();
+        let has_post = !placed.hooks.post.is_empty();
+        let events = if has_post { events.holding_chunks() } else { events };
+        let (tool, meta) = (&placed.tool, hooked.meta.as_slice());
+        let runs = Runs { shared, call, tool, limits: &limits, whole, meta, events };
         let repeated = Repeated { runs, call: &hooked, totals: Mutex::default() };
-        let running = async { Ok(around(&placed.hooks.around, &hooked, &repeated).await) };
+        let running = async { Ok(around(&placed.hooks.around, &hooked, &repeated, Vec::new()).await) };
         let ended = whole.with_grace(running).await.unwrap_or_else(Ended::failed);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
         let ended =
             post_hooks(&placed.hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
+        if has_post {
+            let released = async {
+                for chunk in &ended.chunks {
+                    call.events.chunk(chunk.clone()).await;
+                }
+                Ok(())
+            };
+            // A listener that is too slow for the rest of the call's time still gets it all with the outcome.
+            let _ = whole.within_anywhere(released).await;
+        }
         Ok(Ran { placed, limits, ended, totals: Some(totals) })
     }
 }
@@ -190,8 +206,9 @@ pub(super) fn canonical(
     let signature = match &tool.body {
         Body::Component { entry: Entry::Typed { signature, .. }, .. } => signature,
         Body::Component { entry: Entry::Command, .. } => return Ok((value, decoded.into_iter().collect())),
-        Body::Native(native) => {
-            return match native.violations(&value) {
+        Body::Component { entry: Entry::Provided { arguments, .. }, .. }
+        | Body::Native(NativeBody { arguments, .. }) => {
+            return match arguments.violations(&value) {
                 violations if violations.is_empty() => Ok((value, decoded.into_iter().collect())),
                 violations => Err(invalid(tool, violations)),
             };

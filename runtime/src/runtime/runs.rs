@@ -6,19 +6,21 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::whole::Whole;
 use super::{Call, Shared};
-use crate::call::{CallError, Denial, Ended, ErrorKind, Outcome};
+use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome};
 use crate::hook::{Core, HookCall};
 use crate::limits::EffectiveLimits;
+use crate::output::EventSinks;
 use crate::sandbox::{
     CallContext, Cell, DirTemplate, Function, Invocation, catch_unwind, stopped_at_deadline,
 };
-use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeFunction, Tool};
+use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeEvents, NativeFunction, Tool};
 
 /// The runs of one call.
 pub(super) struct Runs<'a> {
@@ -28,11 +30,12 @@ pub(super) struct Runs<'a> {
     pub limits: &'a Arc<EffectiveLimits>,
     pub whole: &'a Whole<'a>,
     pub meta: &'a [(String, String)],
+    pub events: EventSinks,
 }
 
 impl Runs<'_> {
-    /// One run: a place, the native code, the cell.
-    pub async fn once(&self, arguments: Value) -> Ended {
+    /// One run: a place, the native code, the cell. `events` are who listens to it.
+    pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
         let sandbox = &self.shared.sandbox;
         let permit =
             match sandbox.entered(self.whole.within(self.shared.door.enter(self.whole.deadline))).await {
@@ -41,9 +44,9 @@ impl Runs<'_> {
             };
         match &self.tool.body {
             Body::Component { component, dirs, entry } => {
-                self.cell(component, dirs, entry, arguments, permit).await
+                self.cell(component, dirs, entry, arguments, events, permit).await
             }
-            Body::Native(body) => self.native(body, arguments, permit).await,
+            Body::Native(body) => self.native(body, arguments, events, permit).await,
         }
     }
 
@@ -53,6 +56,7 @@ impl Runs<'_> {
         dirs: &Arc<DirTemplate>,
         entry: &Entry,
         arguments: Value,
+        events: EventSinks,
         permit: OwnedSemaphorePermit,
     ) -> Ended {
         let sandbox = &self.shared.sandbox;
@@ -63,7 +67,14 @@ impl Runs<'_> {
             Err(error) => return Ended::failed(error),
         };
         let limits = self.whole.lower(Arc::clone(self.limits));
+        let (entry, arguments) = match entry {
+            Entry::Provided { name, call, .. } => {
+                (call.as_ref(), json!({ "name": name, "arguments": arguments.to_string() }))
+            }
+            entry => (entry, arguments),
+        };
         let invocation = match entry {
+            Entry::Provided { .. } => return Ended::failed(gone(self.tool)),
             Entry::Typed { signature, typed, .. } => match entry.export(&prepared) {
                 Some(export) => {
                     let function = Function { export, signature: Arc::clone(signature), typed: *typed };
@@ -85,17 +96,25 @@ impl Runs<'_> {
             config: Arc::clone(&component.config),
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
+            events,
         };
         sandbox.run(cell, permit).await
     }
 
     /// A native function. What it cannot do without its caller's executor it does there: timers are the only thing
     /// that is lent to it where there is none.
-    async fn native(&self, body: &NativeBody, arguments: Value, permit: OwnedSemaphorePermit) -> Ended {
+    async fn native(
+        &self,
+        body: &NativeBody,
+        arguments: Value,
+        events: EventSinks,
+        permit: OwnedSemaphorePermit,
+    ) -> Ended {
         let limits = self.whole.lower(Arc::clone(self.limits));
         let cancel = self.call.cancel.child_token();
         let _cancelled_with_caller = cancel.clone().drop_guard();
-        let native = self.native_call(cancel.clone());
+        let events = NativeEvents::new(events, Arc::clone(&limits));
+        let native = self.native_call(events.clone(), cancel.clone());
         let work: Pin<Box<dyn Future<Output = Ended> + Send>> = match &body.function {
             NativeFunction::Async(function) => {
                 let function = Arc::clone(function);
@@ -135,20 +154,22 @@ impl Runs<'_> {
                 () = timer => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),
             }
         };
-        if tokio::runtime::Handle::try_current().is_ok() {
+        let ended = if tokio::runtime::Handle::try_current().is_ok() {
             ended.await
         } else {
             self.shared.sandbox.entered(ended).await
-        }
+        };
+        events.before(ended)
     }
 
-    fn native_call(&self, cancel: CancellationToken) -> NativeCall {
+    fn native_call(&self, events: NativeEvents, cancel: CancellationToken) -> NativeCall {
         let identity = &self.call.session.state.identity;
         NativeCall {
             id: text_of_id(&self.call.call.id),
             session: self.call.session.state.name().map(str::to_owned),
             user: identity.user.clone(),
             meta: self.meta.to_vec(),
+            events,
             cancel,
         }
     }
@@ -172,9 +193,11 @@ pub(super) struct Repeated<'a> {
 }
 
 impl Core for Repeated<'_> {
-    fn run(&self) -> Pin<Box<dyn Future<Output = Ended> + Send + '_>> {
+    fn run<'a>(&'a self, watching: &'a [Sender<Event>]) -> Pin<Box<dyn Future<Output = Ended> + Send + 'a>> {
         Box::pin(async move {
-            let ended = self.runs.once(self.call.arguments.clone()).await;
+            let mut events = self.runs.events.clone();
+            watching.iter().for_each(|watching| events.add(watching.clone()));
+            let ended = self.runs.once(self.call.arguments.clone(), events).await;
             self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&ended);
             ended
         })

@@ -30,6 +30,7 @@ use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
 use crate::call::{CallError, Ended, ErrorKind, Returned, Violation};
 use crate::limits::{EffectiveLimits, Limit};
+use crate::output::EventSinks;
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
 
 /// What runs in a cell.
@@ -42,6 +43,7 @@ pub(crate) struct Cell {
     pub config: Arc<WasiConfigVariables>,
     pub context: Arc<CallContext>,
     pub cancel: CancellationToken,
+    pub events: EventSinks,
 }
 
 /// What to call.
@@ -95,6 +97,7 @@ impl Cell {
                 budget: Budget::new(Arc::clone(limits)),
                 stdout,
                 stderr,
+                events: self.events.clone(),
                 logs: Vec::new(),
                 dropped_logs: 0,
                 chunks: Vec::new(),

@@ -13,6 +13,7 @@ use super::limiter::Limiter;
 use super::stdio::Sink;
 use crate::call::{Content, Log};
 use crate::limits::{EffectiveLimits, Limit};
+use crate::output::EventSinks;
 
 /// What a guest may learn of its call through `toolcell:tool/context`.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +57,7 @@ pub(crate) struct CellState {
     pub budget: Budget,
     pub stdout: Sink,
     pub stderr: Sink,
+    pub events: EventSinks,
     pub logs: Vec<Log>,
     pub dropped_logs: u64,
     pub chunks: Vec<Content>,
@@ -127,15 +129,16 @@ fn charge(used: &mut u64, bytes: u64, limit: Limit, limits: &EffectiveLimits) ->
 }
 
 impl CellState {
-    /// Keeps a log record within the call's limit, or counts it.
-    pub fn log(&mut self, level: &str, text: &str) {
+    /// Keeps a log record within the call's limit, or counts it. Returns what of the text is kept.
+    pub fn log<'a>(&mut self, level: &str, text: &'a str) -> Option<&'a str> {
         let kept = self.logs.len();
         if kept >= self.budget.limits().get_usize(Limit::LogRecords) {
             self.dropped_logs = self.dropped_logs.saturating_add(1);
-            return;
+            return None;
         }
-        let end = text.floor_char_boundary(MAX_RECORD_BYTES);
-        self.logs.push(Log::new(level, text.get(..end).unwrap_or_default()));
+        let kept = text.get(..text.floor_char_boundary(MAX_RECORD_BYTES)).unwrap_or_default();
+        self.logs.push(Log::new(level, kept));
+        Some(kept)
     }
 }
 

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use toolcell_package::{Export, Package, ToolDoc};
 
 use super::inspect::Inspection;
+use super::provider::provided;
 use super::{Entry, LoadedComponent};
 use crate::error::{Error, Result};
-use crate::sandbox::TypedCall;
+use crate::sandbox::{Sandbox, TypedCall};
 use crate::schema::{Signature, tool_name};
 
 /// Why a function is no tool.
@@ -44,11 +45,15 @@ impl Offered {
 
 /// Everything that a component offers as tools.
 pub(super) fn candidates(
-    component: &LoadedComponent,
+    component: &Arc<LoadedComponent>,
     inspection: &Inspection,
     package: &Package,
+    sandbox: &Arc<Sandbox>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Candidate>> {
+    if inspection.is_provider {
+        return provided(component, inspection, sandbox, warnings);
+    }
     let functions = inspection.functions();
     let mut candidates = Vec::new();
     for export in &functions {
@@ -65,12 +70,7 @@ pub(super) fn candidates(
         candidates.push(command(component, package)?);
     }
     if candidates.is_empty() {
-        let message = if inspection.is_provider {
-            "it provides its tools at run time (`toolcell:tool/tools`), which this version does not serve"
-        } else {
-            "none of its functions can be a tool"
-        };
-        return Err(Error::component(&component.owner.name, message));
+        return Err(Error::component(&component.owner.name, "none of its functions can be a tool"));
     }
     Ok(candidates)
 }

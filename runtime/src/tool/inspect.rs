@@ -53,6 +53,11 @@ impl Inspection {
     pub fn functions(&self) -> Vec<Export<'_>> {
         toolcell_package::exports(&self.resolve, self.world)
     }
+
+    /// The entry points of a provider.
+    pub(crate) fn provider_functions(&self) -> Vec<Export<'_>> {
+        toolcell_package::entry_exports(&self.resolve, self.world, "toolcell:tool/tools@")
+    }
 }
 
 /// Finds out what `bytes`, a file's whole content, are.

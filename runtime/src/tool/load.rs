@@ -17,7 +17,7 @@ use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits, Origin};
 use crate::policy::Digest;
-use crate::sandbox::{DirTemplate, EngineSettings};
+use crate::sandbox::{DirTemplate, Sandbox};
 use crate::schema::{nearest, tool_name};
 
 /// A component with the tools that it has.
@@ -28,10 +28,10 @@ pub(crate) fn load(
     component: ToolComponent,
     scopes: [&Limits; 2],
     over: &Limits,
-    settings: &EngineSettings,
+    sandbox: &Arc<Sandbox>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Loaded>> {
-    let loader = Loader { config: &component.config, scopes, over, settings };
+    let loader = Loader { config: &component.config, scopes, over, sandbox };
     let name = &component.config.name;
     let wit = component.wit.as_deref().map(|folder| (folder, component.world.as_deref()));
     if let Some(bytes) = component.bytes {
@@ -80,7 +80,7 @@ struct Loader<'a> {
     config: &'a ComponentConfig,
     scopes: [&'a Limits; 2],
     over: &'a Limits,
-    settings: &'a EngineSettings,
+    sandbox: &'a Arc<Sandbox>,
 }
 
 impl Loader<'_> {
@@ -181,7 +181,7 @@ impl Loader<'_> {
             full: DirTemplate::open(&self.config.grant.dirs, &setting)?,
             read_only: DirTemplate::open(&self.config.grant.read_only().dirs, &setting)?,
         };
-        let candidates = candidates(&component, &inspection, &package, warnings)?;
+        let candidates = candidates(&component, &inspection, &package, self.sandbox, warnings)?;
         offered.extend(candidates.iter().map(|candidate| candidate.offered.clone()));
         let wanted = candidates.into_iter().filter(|candidate| self.is_wanted(&candidate.offered));
         let tools: Vec<Arc<Tool>> =
@@ -310,7 +310,7 @@ impl Loader<'_> {
             });
         }
         let stack = limits.get(Limit::Stack);
-        if stack != self.settings.stack {
+        if stack != self.sandbox.settings().stack {
             let origin = limits.origin(Limit::Stack);
             return Err(Error::Limit {
                 setting: placed(&origin.setting, origin.at.as_deref()),

@@ -1,5 +1,6 @@
 //! Tools: what a model may call, and the components that they come from.
 
+mod argument_schema;
 mod builtin;
 mod candidate;
 mod component;
@@ -8,6 +9,8 @@ mod load;
 mod loaded;
 mod misset;
 mod native;
+mod native_events;
+mod provider;
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,6 +24,9 @@ pub(crate) use load::load;
 pub(crate) use loaded::LoadedComponent;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
+pub use native_events::NativeEvents;
+
+use argument_schema::ArgumentSchema;
 
 use crate::limits::EffectiveLimits;
 use crate::output::Shrink;
@@ -81,6 +87,13 @@ pub(crate) enum Entry {
     },
     /// `wasi:cli/run`, arguments as JSON on standard input.
     Command,
+    /// A tool of a provider, by the name that it knows it by.
+    Provided {
+        name: String,
+        arguments: ArgumentSchema,
+        /// `toolcell:tool/tools.call-tool`, a typed entry.
+        call: Arc<Entry>,
+    },
 }
 
 impl Tool {

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::Validator;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -15,8 +14,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcell_package::Hints;
 
-use super::{Body, Owner, Tool};
-use crate::call::{CallError, Content, ErrorKind, Returned, Violation};
+use super::argument_schema::ArgumentSchema;
+use super::{Body, NativeEvents, Owner, Tool};
+use crate::call::{CallError, Content, ErrorKind, Returned};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::policy::{Digest, Grant};
@@ -37,6 +37,8 @@ pub struct NativeCall {
     pub user: Option<String>,
     /// Metadata: the caller's first, then that of hooks, then the session's.
     pub meta: Vec<(String, String)>,
+    /// Where it says something before its end.
+    pub events: NativeEvents,
     /// Cancelled when nobody waits for the result any more: the caller gave up, or the time is over.
     pub cancel: CancellationToken,
 }
@@ -63,32 +65,7 @@ pub(crate) enum NativeFunction {
 /// A native function and the schemas that it is held to.
 pub(crate) struct NativeBody {
     pub function: NativeFunction,
-    input: Validator,
-}
-
-impl NativeBody {
-    /// What of the arguments does not fit.
-    pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
-        self.input
-            .iter_errors(arguments)
-            .map(|error| {
-                let path = error.instance_path().to_string();
-                Violation::new(path, error.to_string(), kind_of(error.instance()))
-            })
-            .collect()
-    }
-}
-
-/// The type of a value, in a word: a value may be long, or a secret.
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+    pub arguments: ArgumentSchema,
 }
 
 /// A tool that is a function of this program. `R` is what it gives.
@@ -265,11 +242,11 @@ impl Built {
     fn tool(self, function: NativeFunction, limits: crate::limits::EffectiveLimits) -> Result<Tool> {
         let wrong = |message: String| Error::component(format!("native tool `{}`", self.name), message);
         let name = tool_name(&self.name).map_err(|error| wrong(error.to_string()))?;
-        let validator = |schema: &Value| {
-            jsonschema::draft202012::new(schema).map_err(|error| wrong(format!("its schema: {error}")))
+        let schema = |schema: &Value| {
+            ArgumentSchema::new(schema).map_err(|error| wrong(format!("its schema: {error}")))
         };
-        let body = NativeBody { function, input: validator(&self.input)? };
-        validator(&self.output)?;
+        let body = NativeBody { function, arguments: schema(&self.input)? };
+        schema(&self.output)?;
         let identity = json!([name, self.description, self.input, self.output]).to_string();
         Ok(Tool {
             origin: name.clone(),

@@ -5,15 +5,15 @@ mod response;
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use blocks::{Full, Room, is_media, labelled};
+use blocks::{Full, Room, is_media};
 pub(super) use response::{ended, replace};
 
 use crate::call::{CallError, Content, Ended, ErrorKind, Log, Outcome, Returned, Status, Truncation};
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{
-    Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, clean_value, truncate_json,
+    Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, cleaned, labelled, truncate_json,
 };
 use crate::tool::{Entry, Tool};
 
@@ -240,6 +240,7 @@ impl Answering<'_> {
 
     fn tool_error(&self, tool: &Tool, value: Option<Value>, logs: &[Log]) -> CallError {
         let message = match (&value, tool.entry()) {
+            (Some(value), Some(Entry::Provided { .. })) => return provider_failed(value),
             (Some(Value::String(printed)), Some(Entry::Command)) => program_failed(printed, logs),
             (None, _) => "the tool reported an error without a message".to_owned(),
             (Some(Value::String(text)), _) => text.clone(),
@@ -350,6 +351,22 @@ fn program_failed(printed: &str, logs: &[Log]) -> String {
     if said.is_empty() { "the program failed without a message".to_owned() } else { said.join("\n") }
 }
 
+/// The failure that a provider told, by `toolcell:tool/tools.tool-failure`.
+fn provider_failed(failure: &Value) -> CallError {
+    let text = |key: &str| failure.get(key).and_then(Value::as_str).unwrap_or_default();
+    let kind = match text("kind") {
+        "invalid-arguments" => ErrorKind::InvalidArguments,
+        _ => ErrorKind::ToolError,
+    };
+    let message = match text("message") {
+        "" => "the tool reported an error without a message",
+        message => message,
+    };
+    let mut error = CallError::new(kind, message);
+    error.details = Some(json!({ "kind": clean(text("kind")) }));
+    error
+}
+
 /// A value as text: a string as it is, all else as JSON.
 fn text_of(value: &Value) -> String {
     match value {
@@ -363,10 +380,4 @@ fn clean_log(log: Log) -> Log {
         Cow::Borrowed(_) => log,
         Cow::Owned(text) => Log::new(log.stream, text),
     }
-}
-
-/// The value with every string in it cleaned; keys come from types, or from a tool's own objects.
-fn cleaned(mut value: Value) -> Value {
-    clean_value(&mut value);
-    value
 }

@@ -12,7 +12,7 @@ mod bindings {
     wasmtime::component::bindgen!({
         path: "../wit",
         world: "toolcell:tool/tool",
-        imports: { default: trappable },
+        imports: { "toolcell:tool/events": async | trappable, default: trappable },
         with: { "toolcell:tool/files.replacement": crate::sandbox::dirs::Replacement },
     });
 }
@@ -29,7 +29,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
 impl types::Host for CellState {}
 
 impl events::Host for CellState {
-    fn log(&mut self, level: events::Level, text: String) -> Result<()> {
+    async fn log(&mut self, level: events::Level, text: String) -> Result<()> {
         self.budget.charge_host_bytes(length(&text))?;
         let level = match level {
             events::Level::Trace => "trace",
@@ -38,19 +38,23 @@ impl events::Host for CellState {
             events::Level::Warn => "warn",
             events::Level::Error => "error",
         };
-        CellState::log(self, level, &text);
+        if let Some(kept) = CellState::log(self, level, &text) {
+            self.events.log(level, kept).await;
+        }
         Ok(())
     }
 
-    fn progress(&mut self, done: u64, total: Option<u64>, text: Option<String>) -> Result<()> {
-        let text = text.unwrap_or_default();
-        self.budget.charge_host_bytes(length(&text))?;
-        let total = total.map(|total| format!("/{total}")).unwrap_or_default();
-        CellState::log(self, "progress", format!("{done}{total} {text}").trim_end());
+    async fn progress(&mut self, done: u64, total: Option<u64>, text: Option<String>) -> Result<()> {
+        self.budget.charge_host_bytes(optional(&text))?;
+        let of = total.map(|total| format!("/{total}")).unwrap_or_default();
+        let words = text.as_deref().unwrap_or_default();
+        if CellState::log(self, "progress", format!("{done}{of} {words}").trim_end()).is_some() {
+            self.events.progress(done, total, text.as_deref()).await;
+        }
         Ok(())
     }
 
-    fn emit(&mut self, content: types::Content) -> Result<()> {
+    async fn emit(&mut self, content: types::Content) -> Result<()> {
         let content = content_from_guest(content);
         let bytes = content_bytes(&content);
         self.budget.charge_host_bytes(bytes)?;
@@ -64,6 +68,9 @@ impl events::Host for CellState {
         if count > self.budget.limits().get_usize(Limit::Chunks) {
             let wanted = u64::try_from(count).unwrap_or(u64::MAX);
             return Err(LimitExceeded { limit: Limit::Chunks, wanted }.into());
+        }
+        if self.events.wants_chunks() {
+            self.events.chunk(content.clone()).await;
         }
         self.chunks.push(content);
         Ok(())
