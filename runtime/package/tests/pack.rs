@@ -87,7 +87,7 @@ fn what_cannot_be_packed_says_why_and_writes_nothing() {
         (WIT, Vec::new(), "in.wasm: the file is empty"),
         (WIT, component("other"), "in.wasm: it does not export `greet`"),
         ("package a:b;\nworld w { export f: fnc(); }\n", component("greet"), "world.wit:2"),
-        ("package a:b;\n", component("greet"), "no worlds"),
+        ("package a:b;\n", component("greet"), "it has no world"),
         (
             &WIT.replace("@param name", "@param nam"),
             component("greet"),
@@ -108,7 +108,7 @@ fn what_cannot_be_packed_says_why_and_writes_nothing() {
     assert_eq!(code, Some(1));
     assert!(errors.contains("cannot write missing/out.wasm"), "{errors}");
     let (_, errors) = pack(folder.path(), &["in.wasm", "--wit", "wit", "--world", "none", "-o", "out.wasm"]);
-    assert!(errors.contains("none"), "{errors}");
+    assert!(errors.contains("no world `none`"), "{errors}");
     let (_, errors) = pack(folder.path(), &["in.wasm", "--wit", "absent", "-o", "out.wasm"]);
     assert!(errors.contains("absent"), "{errors}");
 }
