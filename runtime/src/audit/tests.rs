@@ -176,9 +176,9 @@ fn the_longest_line_is_below_its_bound() {
     let long = "\u{1}\"é".repeat(100_000);
     let mut outcome = outcome(&long);
     outcome.id = json!({ "id": long });
-    outcome.denials = vec![Denial::new(&long, &long, &long, &long); 1000];
+    outcome.denials = vec![Denial::new(&long, &long, &long, &long); 40];
     let verdict = Verdict::new(Step::AroundHook, long.clone(), Action::Metadata).reason(Some(long.clone()));
-    let decisions = vec![verdict; 1000];
+    let decisions = vec![verdict; 40];
     let arguments = json!({ "x": long });
     log.write(&Record {
         tool: Some(Facts { component: &long, digest: Some(Digest::of(b"")), origin: &long }),
