@@ -65,6 +65,14 @@ pub enum Error {
         /// What failed.
         message: String,
     },
+    /// The audit cannot be kept, continued or read.
+    #[error("the audit {}: {message}", path.display())]
+    Audit {
+        /// Its file or folder.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        message: String,
+    },
     /// A stored output is not there.
     #[error("{0}")]
     Output(String),

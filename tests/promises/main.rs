@@ -26,6 +26,7 @@ mod a_tool_cannot_see_what_is_not_granted;
 mod a_tool_cannot_touch_what_is_denied;
 mod an_argument_is_mended_or_refused;
 mod an_argument_reaches_a_command;
+mod an_audit_is_read_and_checked;
 mod an_embedder_gets_back_what_calls_took;
 mod an_embedder_may_call_from_anywhere;
 mod an_output_fits_its_bounds;

@@ -89,6 +89,11 @@ impl Folders {
         self.state.join("outputs")
     }
 
+    /// The audit, where its settings name no other place.
+    pub fn audit(&self) -> PathBuf {
+        self.state.join("audit")
+    }
+
     /// Approvals that outlive a session.
     pub fn approvals(&self) -> PathBuf {
         self.data.join("approvals")

@@ -5,6 +5,7 @@
 //! [`Config`], and [`Config::restrict_untrusted`] narrows one that was only found.
 
 mod amount;
+mod audit;
 mod component;
 mod discovery;
 mod document;
@@ -22,6 +23,7 @@ mod show;
 mod untrusted;
 mod validate;
 
+pub use audit::{Audit, Detail, Key, Place};
 pub use component::{ComponentConfig, RepairMode, Source, ToolSettings};
 pub use discovery::{CONFIG_VARIABLE, Environment, FILE_NAME, How, Location};
 pub use folders::{Folders, HOME_VARIABLE, ensure_private};

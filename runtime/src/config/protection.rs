@@ -1,5 +1,6 @@
 //! The write grants of a configuration against what no tool may write.
 
+use super::audit::{Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::folders::Folders;
 use super::settings::Config;
@@ -7,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::policy::Protected;
 
 impl Config {
-    /// What no tool may write under this configuration: its file, its components' files, and our own folders.
+    /// What no tool may write under this configuration: its file, its components' files, the audit with its key, and
+    /// our own folders.
     pub fn protected(&self, folders: &Folders) -> Protected {
         let mut protected = Protected::new();
         for (what, folder) in folders.all() {
@@ -15,6 +17,17 @@ impl Config {
         }
         if let Some(file) = &self.file {
             protected = protected.file("the configuration", file);
+        }
+        if let Some(audit) = &self.audit {
+            protected = match &audit.place {
+                // Among our own folders already.
+                Place::Default => protected,
+                Place::Folder(path) => protected.own_folder("the audit", path),
+                Place::File(path) => protected.file("the audit", path),
+            };
+            if let Some(Key::File(path)) = &audit.key {
+                protected = protected.file("the audit's key", path);
+            }
         }
         for component in &self.components {
             let what = format!("the component `{}`", component.name);
@@ -112,5 +125,37 @@ enabled = false
 grant.dirs = [{ host = ".", guest = "/w", access = "read-write" }]
 "#;
         assert_eq!(check(covered), "granted");
+    }
+
+    #[test]
+    fn no_tool_writes_in_the_audit() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        fs::create_dir_all(at("ws/logs")).unwrap();
+        fs::create_dir_all(at("state")).unwrap();
+        let folders = Folders::under(&at("home"));
+        let check = |audit: &str, host: &str, deny: &str| {
+            let text = format!(
+                "[audit]\n{audit}\n[component.a]\npath = \"builtin:files\"\n[component.a.grant]\n\
+                 dirs = [{{ host = \"{host}\", guest = \"/w\", access = \"read-write\", deny = [\"toolcell.toml\", {deny}] }}]"
+            );
+            let config = Config::parse(&text, &at("ws/toolcell.toml"), "toolcell.toml", None).unwrap();
+            config.check_write_grants(&folders).map_err(|error| error.to_string())
+        };
+        // A folder is ours whatever is denied, also before it is there.
+        for folder in ["logs", "logs/audit", "../state/audit"] {
+            let audit = format!("folder = \"{folder}\"");
+            let host = if folder.starts_with("..") { "../state" } else { "." };
+            let told = check(&audit, host, "\"**\"").unwrap_err();
+            assert!(told.contains("contains toolcell's own folder of the audit"), "{folder}: {told}");
+        }
+        assert!(check("folder = \".\"", "logs", "\"**\"").unwrap_err().contains("lies in"));
+        assert_eq!(check("folder = \"../state/audit\"", ".", "\"x\""), Ok(()));
+        // A file, and the key, may be denied.
+        let told = check("file = \"logs/a.jsonl\"\nkey.file = \"key\"", ".", "\"x\"").unwrap_err();
+        assert!(told.contains("would reach the audit; add \"logs/a.jsonl\""), "{told}");
+        assert!(told.contains("would reach the audit's key; add \"key\""), "{told}");
+        let denied = "\"logs/a.jsonl\", \"key\"";
+        assert_eq!(check("file = \"logs/a.jsonl\"\nkey.file = \"key\"", ".", denied), Ok(()));
     }
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::amount::Amount;
+use super::audit::Detail;
 use super::component::RepairMode;
 use crate::limits::{Limit, Unit};
 use crate::policy::Access;
@@ -27,6 +28,9 @@ pub(super) struct RawConfig {
     pub(super) limits: RawRuntimeLimits,
     /// What a model sees of one call.
     pub(super) output: RawOutput,
+    /// The record of every call, in lines that are chained to each other. Without this table there is none; an
+    /// empty one keeps it in the user's state folder.
+    pub(super) audit: Option<RawAudit>,
     /// The components, by the name that settings and the audit know them by.
     pub(super) component: BTreeMap<String, RawComponent>,
 }
@@ -47,6 +51,32 @@ pub(super) struct RawOutput {
     pub(super) max_bytes: Option<Amount>,
     /// Lines of content. Default 2000.
     pub(super) max_lines: Option<Amount>,
+}
+
+/// The record of every call.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawAudit {
+    /// The folder for it, with one file a process. Relative to this file. Default `audit` in the user's state folder.
+    pub(super) folder: Option<String>,
+    /// One file for it, in place of a folder: one process at a time writes to it. Relative to this file.
+    pub(super) file: Option<String>,
+    /// What is kept of arguments. Default "hash".
+    pub(super) arguments: Option<Detail>,
+    /// Whether each line is on the disk before its call returns. Default false.
+    pub(super) fsync: Option<bool>,
+    /// The key of the chain. Default none: then whoever can write the file can also forge all of it.
+    pub(super) key: Option<RawKey>,
+}
+
+/// Where a key comes from: one of both.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `env` or `file`", default)]
+pub(super) struct RawKey {
+    /// The environment variable of the host that holds it.
+    pub(super) env: Option<String>,
+    /// The file that holds it. Relative to this file.
+    pub(super) file: Option<String>,
 }
 
 /// One component, or a folder of them.

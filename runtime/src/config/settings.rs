@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::audit::Audit;
 use super::component::ComponentConfig;
 use crate::limits::{Admission, Limits, Origin};
 use crate::policy::Digest;
@@ -24,6 +25,8 @@ pub struct Config {
     pub admission: Admission,
     /// What a model sees of one call.
     pub output: OutputBounds,
+    /// The record of every call. Default none.
+    pub audit: Option<Audit>,
     /// The time for the whole path of a call. Default 10 minutes.
     pub call_timeout: Duration,
     /// Where `call_timeout` was set.
@@ -42,6 +45,7 @@ impl Default for Config {
             limits: Limits::new(),
             admission: Admission::default(),
             output: OutputBounds::default(),
+            audit: None,
             call_timeout: Duration::from_secs(600),
             call_timeout_origin: Origin::default(),
             origins: BTreeMap::new(),

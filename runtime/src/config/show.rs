@@ -1,7 +1,10 @@
 //! What holds in effect, for people and programs. Values of the environment are never shown: they may be secret.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
+use super::audit::{Audit, Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::settings::Config;
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
@@ -34,6 +37,9 @@ impl Config {
             },
             "component": Map::from_iter(components),
         });
+        if let (Some(audit), Some(object)) = (&self.audit, shown.as_object_mut()) {
+            object.insert("audit".to_owned(), show_audit(audit));
+        }
         if let (Some(file), Some(object)) = (&self.file, shown.as_object_mut()) {
             object.shift_insert(0, "file".to_owned(), file.display().to_string().into());
         }
@@ -56,6 +62,34 @@ impl Config {
 fn place(value: impl Into<Value>, origin: &Origin) -> Value {
     let at = origin.at.as_deref().or(Some(&*origin.setting).filter(|setting| !setting.is_empty()));
     json!({ "value": value.into(), "from": at.unwrap_or("default") })
+}
+
+fn show_audit(audit: &Audit) -> Value {
+    let shown = |setting: &str, value: Value| {
+        let origin = audit.origins.get(&format!("audit.{setting}"));
+        (setting.to_owned(), place(value, origin.unwrap_or(&Origin::default())))
+    };
+    let path = |path: &Path| Value::from(path.display().to_string());
+    let mut members = Map::new();
+    members.extend(match &audit.place {
+        Place::Default => [shown("folder", "audit in the user's state folder".into())],
+        Place::Folder(folder) => [shown("folder", path(folder))],
+        Place::File(file) => [shown("file", path(file))],
+    });
+    members.extend([
+        shown("arguments", json!(audit.arguments)),
+        shown("fsync", audit.fsync.into()),
+        shown(
+            "key",
+            match &audit.key {
+                None => "none".into(),
+                Some(Key::Env(name)) => json!({ "env": name }),
+                Some(Key::File(file)) => json!({ "file": path(file) }),
+                Some(Key::Bytes(_)) => "set by the program".into(),
+            },
+        ),
+    ]);
+    Value::Object(members)
 }
 
 fn show_limits(limits: &EffectiveLimits) -> Value {

@@ -82,6 +82,12 @@ impl Config {
             }
         }
         self.limits = narrowed(&self.limits, &mut inert);
+        if let Some(audit) = self.audit.take() {
+            // It would write where the file says, and name a variable or a file of the user's as its key.
+            let unknown = || Origin::setting("audit");
+            let origin = audit.origins.get("audit").cloned().unwrap_or_else(unknown);
+            inert.push(Inert::new(&origin, "no audit is kept"));
+        }
         self.restrict_runtime(&mut inert);
         inert
     }
@@ -192,6 +198,9 @@ concurrent_cells = 500
 queue_timeout = "1h"
 [output]
 max_bytes = "9MiB"
+[audit]
+file = "../elsewhere"
+key.env = "HOME"
 [component.a]
 path = "in.wasm"
 config = { city = "Oslo" }
@@ -251,14 +260,15 @@ path = "builtin:files"
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:27: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:17: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:18: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:19: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:20: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:22: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:26: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:30: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:20: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:21: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:22: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:23: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:25: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:29: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:10: `output.max_bytes`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:7: `limits.concurrent_cells`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
@@ -279,7 +289,7 @@ path = "builtin:files"
         let limits = Limits::resolve([&config.limits, &a.limits]);
         assert_eq!((limits.timeout(), limits.get(Limit::Memory)), (Duration::from_secs(1), 1 << 20));
         assert_eq!(config.admission, Admission::default());
-        assert_eq!(config.output, OutputBounds::default());
+        assert_eq!((&config.output, &config.audit), (&OutputBounds::default(), &None));
         assert_eq!(config.restrict_untrusted(), [], "what is narrowed stays so");
     }
 

@@ -63,6 +63,7 @@ fn read(document: &Document<'_>, problems: &mut Problems) -> RawConfig {
         policy: section(&mut table, "policy", document, problems),
         limits: section(&mut table, "limits", document, problems),
         output: section(&mut table, "output", document, problems),
+        audit: table.contains_key("audit").then(|| section(&mut table, "audit", document, problems)),
         component: components(&mut table, document, problems),
     }
 }
@@ -134,6 +135,7 @@ impl Validator<'_, '_> {
         config.limits = self.limits(&address, limits);
         config.admission = self.admission(&address, &admission);
         config.output = self.output(&raw.output);
+        config.audit = raw.audit.map(|audit| self.audit(audit));
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
         }

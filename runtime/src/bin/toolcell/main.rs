@@ -2,6 +2,7 @@
 
 mod add;
 mod arguments;
+mod audit;
 mod batch;
 mod build;
 mod cache;

@@ -1,0 +1,118 @@
+//! Where a file that is there goes on.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::{Chain, Hash};
+use super::record::timestamp;
+use super::{MAX_LINE, TORN, VERSION};
+
+/// How much of a file's end is looked at: room for a whole line and for the pieces of some crashes.
+const WINDOW: usize = 4 * MAX_LINE;
+
+/// What a new line of a file follows, and what must be written first.
+pub(super) struct Resumed {
+    pub head: Hash,
+    /// The bytes that end what a crash left and note it.
+    pub mend: Option<(String, Hash)>,
+}
+
+/// The line that covers what a crash left.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Unfinished {
+    v: u32,
+    time: String,
+    event: Event,
+    torn_bytes: u64,
+    torn_hash: String,
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Event {
+    Unfinished,
+}
+
+impl Unfinished {
+    /// What `line` covers: bytes and their hash; `None` if it is the line of a call.
+    pub fn covered(line: &[u8]) -> Option<(u64, Hash)> {
+        let note: Self = serde_json::from_slice(line).ok()?;
+        Some((note.torn_bytes, note.torn_hash.parse().ok()?))
+    }
+}
+
+/// Looks at the end of `file`, of `length` bytes, and says where it goes on.
+///
+/// # Errors
+/// When it cannot be read, or (inner) why it cannot be continued, in words.
+pub(super) fn resume(file: &File, length: u64, chain: &Chain) -> io::Result<Result<Resumed, String>> {
+    let window = length.min(u64::try_from(WINDOW).unwrap_or(u64::MAX));
+    let mut end = vec![0; usize::try_from(window).unwrap_or(WINDOW)];
+    let offset = length - window;
+    file.read_exact_at(&mut end, offset)?;
+    Ok(continued(&end, offset == 0, chain))
+}
+
+fn continued(end: &[u8], is_whole: bool, chain: &Chain) -> Result<Resumed, String> {
+    let mut pieces: Vec<&[u8]> = end.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut torn = 0;
+    if let Some(last) = pieces.last().copied().filter(|last| !last.ends_with(b"\n")) {
+        if !is_unfinished(last, chain) {
+            return Err("its end is no line of an audit, nor the beginning of one".to_owned());
+        }
+        torn += last.len();
+        pieces.pop();
+    }
+    while let Some(last) =
+        pieces.last().copied().filter(|last| last.strip_suffix(b"\n").is_some_and(is_marked))
+    {
+        torn += last.len();
+        pieces.pop();
+    }
+    let head = match pieces.last() {
+        Some(line) => chain.open(line.strip_suffix(b"\n").unwrap_or(line)).map(|sealed| sealed.hash),
+        None if is_whole => Ok(chain.start()),
+        None => Err("is longer than any"),
+    };
+    let head = head.map_err(|reason| format!("its last line {reason}"))?;
+    let torn = end.get(end.len() - torn..).unwrap_or_default();
+    let mend = (!torn.is_empty()).then(|| mend(torn, head, chain)).transpose()?;
+    Ok(Resumed { head, mend })
+}
+
+/// Whether `piece`, without a newline, is one that a later process has ended.
+pub(super) fn is_marked(piece: &[u8]) -> bool {
+    piece.ends_with(TORN)
+}
+
+/// Whether `piece`, the end of a file without a newline, can be what a crash left: the beginning of a line, perhaps with
+/// the beginning of what would have ended it; or a whole line.
+pub(super) fn is_unfinished(piece: &[u8], chain: &Chain) -> bool {
+    let is_beginning = |piece: &[u8]| {
+        // Not as `IgnoredAny`, whose reader takes a number that ends at its point for a mistake.
+        let read = serde_json::from_slice::<serde_json::Value>(piece);
+        piece.first() == Some(&b'{') && read.is_err_and(|error| error.is_eof())
+    };
+    let ends = (0..=TORN.len()).filter_map(|length| piece.strip_suffix(TORN.get(..length)?));
+    chain.open(piece).is_ok() || ends.into_iter().any(is_beginning)
+}
+
+/// What ends `torn`, and the line that covers it.
+fn mend(torn: &[u8], head: Hash, chain: &Chain) -> Result<(String, Hash), String> {
+    let mark =
+        if torn.ends_with(b"\n") { String::new() } else { format!("{}\n", String::from_utf8_lossy(TORN)) };
+    let note = Unfinished {
+        v: VERSION,
+        time: timestamp(SystemTime::now()),
+        event: Event::Unfinished,
+        torn_bytes: u64::try_from(torn.len() + mark.len()).unwrap_or(u64::MAX),
+        torn_hash: chain.hash(&[torn, mark.as_bytes()]).to_string(),
+    };
+    let body = serde_json::to_string(&note).map_err(|error| error.to_string())?;
+    let (line, hash) = chain.seal(&body, head);
+    Ok((mark + &line, hash))
+}

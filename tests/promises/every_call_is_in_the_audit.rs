@@ -1,0 +1,88 @@
+//! The command line: every call is a line of the audit, and no line can be changed or lost unseen.
+
+use toolcell_tests::command_line::CommandLine;
+
+const CONFIG: &str = "[audit]\nfolder = \"audit\"\narguments = \"full\"\n\
+                      [component.basics]\npath = \"builtin:basics\"\n";
+
+/// A message of a model with `count` calls of `echo`, in the format `anthropic`.
+fn message(count: usize) -> String {
+    let calls: Vec<_> = (0..count)
+        .map(|call| {
+            let (id, input) = (format!("toolu_{call}"), serde_json::json!({ "text": "x" }));
+            serde_json::json!({ "type": "tool_use", "id": id, "name": "echo", "input": input })
+        })
+        .collect();
+    serde_json::json!({ "role": "assistant", "content": calls }).to_string()
+}
+
+#[test]
+fn a_thousand_calls_of_eight_processes_are_recorded_and_a_change_is_named() {
+    let line = CommandLine::new();
+    line.write("toolcell.toml", CONFIG);
+    line.write("message.json", message(125));
+    let arguments = ["batch", "message.json", "--format", "anthropic", "--config", "toolcell.toml"];
+    let first = line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml"]);
+    assert_eq!(first.code, 0, "{first:?}");
+    std::fs::remove_dir_all(line.folder().join("audit")).unwrap();
+    let spawn = |_| line.command(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut children: Vec<_> = (0..8).map(spawn).collect();
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    let verify =
+        |rest: &[&str]| line.run(&[&["audit", "verify", "--config", "toolcell.toml"], rest].concat());
+    let intact = verify(&[]);
+    assert_eq!(intact.code, 0, "{intact:?}");
+    assert!(intact.stdout.ends_with("8 files, 1000 calls\n"), "{intact:?}");
+    line.write("heads", &intact.stdout);
+
+    let (fifth, head) = intact.stdout.lines().nth(4).unwrap().split_once(": 125 calls, head ").unwrap();
+    let whole = std::fs::read(fifth).unwrap();
+    let mut changed = whole.clone();
+    let middle = changed.len() / 2;
+    changed[middle] ^= 1;
+    let number = whole[..middle].iter().filter(|byte| **byte == b'\n').count() + 1;
+    std::fs::write(fifth, changed).unwrap();
+    let named = verify(&[]);
+    assert_eq!(named.code, 1);
+    assert!(named.stderr.contains(&format!("{fifth}:{number}: this line ")), "{named:?}");
+
+    let tail = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    std::fs::write(fifth, &whole[..tail]).unwrap();
+    assert_eq!(verify(&[]).code, 0);
+    let cut = verify(&["--expect", "@heads"]);
+    assert!(cut.code == 1 && cut.stderr.contains(head), "{cut:?}");
+    assert_eq!(verify(&["--expect", head]).code, 1);
+}
+
+#[test]
+fn calls_that_fail_before_they_run_are_recorded_as_well() {
+    let line = CommandLine::new();
+    line.write("toolcell.toml", CONFIG);
+    let call =
+        |arguments: &[&str]| line.run(&[&["call"], arguments, &["--config", "toolcell.toml"]].concat());
+    assert_eq!(call(&["ehco", "{}"]).code, 3);
+    assert_eq!(call(&["echo", r#"{"txet":1}"#]).code, 3);
+    assert_eq!(call(&["echo", "{"]).code, 3);
+    assert_eq!(call(&["echo", r#"{"text":"x"}"#, "--session", "s1"]).code, 0);
+    let shown = line.run(&["audit", "show", "--json", "--config", "toolcell.toml"]).json();
+    let kinds: Vec<_> = shown.as_array().unwrap().iter().map(|call| call["kind"].as_str()).collect();
+    let expected = [Some("unknown_tool"), Some("invalid_arguments"), Some("invalid_arguments"), None];
+    assert_eq!(kinds, expected);
+    let last = &shown[3];
+    assert_eq!((&last["arguments"], &last["session"]), (&serde_json::json!({ "text": "x" }), &"s1".into()));
+    assert_eq!(last["component"], "basics");
+    line.run(&["list", "--config", "toolcell.toml"]);
+    assert_eq!(std::fs::read_dir(line.folder().join("audit")).unwrap().count(), 4, "listing records nothing");
+}
+
+#[test]
+fn a_call_that_cannot_be_recorded_is_not_made() {
+    let line = CommandLine::new();
+    line.write("toolcell.toml", CONFIG);
+    line.write("audit", "a file in its place");
+    let refused = line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert_eq!(refused.stdout, "", "{refused:?}");
+}
