@@ -12,6 +12,7 @@ use super::document::{Address, Document};
 use super::keys;
 use super::problem::Problems;
 use super::raw::{self, ADMISSION, RawComponent, RawConfig, RawOutput};
+use super::rules;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
@@ -63,6 +64,7 @@ fn read(document: &Document<'_>, problems: &mut Problems) -> RawConfig {
         policy: section(&mut table, "policy", document, problems),
         limits: section(&mut table, "limits", document, problems),
         output: section(&mut table, "output", document, problems),
+        rule: rules::read(&mut table, document, problems),
         component: components(&mut table, document, problems),
     }
 }
@@ -121,6 +123,10 @@ impl Validator<'_, '_> {
 
     fn config(&mut self, raw: RawConfig) -> Config {
         let mut config = Config::default();
+        if let Some(default) = raw.policy.default {
+            config.default = default;
+            config.default_origin = self.document.origin(&Address::of(&["policy", "default"]));
+        }
         if let Some(amount) = raw.policy.call_timeout {
             let address = Address::of(&["policy", "call_timeout"]);
             if let Some(nanos) = self.checked(&address, Limit::Timeout.parse(&amount.0)) {
@@ -134,6 +140,7 @@ impl Validator<'_, '_> {
         config.limits = self.limits(&address, limits);
         config.admission = self.admission(&address, &admission);
         config.output = self.output(&raw.output);
+        config.rules = self.rules(raw.rule);
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
         }
@@ -399,22 +406,15 @@ mod tests {
     #[test]
     fn keys_of_later_versions_are_refused_as_such() {
         insta::assert_snapshot!(refusals(&[
-            "[[rule]]\ntools = [\"*\"]\naction = \"deny\"",
             "[[hook]]\nuse = \"command\"",
             "[mcp.github]\ncommand = [\"x\"]",
-            "[policy]\ndefault = \"deny\"",
             "[limits]\nhttp_requests = 3\nhttp_bytes = 3\nstate_bytes = 3",
-            "[component.a]\npath = \"builtin:files\"\ngroup = \"g\"\nsecrets = { a = { env = \"A\" } }\nhints = {}",
+            "[component.a]\npath = \"builtin:files\"\nsecrets = { a = { env = \"A\" } }",
             "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = []\nstate = \"call\"",
             "[component.a]\npath = \"builtin:files\"\n[component.a.limits]\nhttp_requests = 3\nhttp_bytes = 1\nstate_bytes = 1",
-            "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nhints = {}\nlimits = { http_bytes = 1 }",
+            "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nlimits = { http_bytes = 1 }",
             "[component.a]\npath = \"oci://example.org/tool:1\"",
         ]), @r#"
-        [[rule]]
-        tools = ["*"]
-        action = "deny"
-          → toolcell.toml:1: `rule`: this version does not know `rule` yet and would not enforce it; take it out
-
         [[hook]]
         use = "command"
           → toolcell.toml:1: `hook`: this version does not know `hook` yet and would not enforce it; take it out
@@ -422,10 +422,6 @@ mod tests {
         [mcp.github]
         command = ["x"]
           → toolcell.toml:1: `mcp`: this version does not know `mcp` yet and would not enforce it; take it out
-
-        [policy]
-        default = "deny"
-          → toolcell.toml:2: `policy.default`: this version does not know `default` yet and would not enforce it; take it out
 
         [limits]
         http_requests = 3
@@ -437,12 +433,8 @@ mod tests {
 
         [component.a]
         path = "builtin:files"
-        group = "g"
         secrets = { a = { env = "A" } }
-        hints = {}
-          → toolcell.toml:3: `component.a.group`: this version does not know `group` yet and would not enforce it; take it out
-          → toolcell.toml:4: `component.a.secrets`: this version does not know `secrets` yet and would not enforce it; take it out
-          → toolcell.toml:5: `component.a.hints`: this version does not know `hints` yet and would not enforce it; take it out
+          → toolcell.toml:3: `component.a.secrets`: this version does not know `secrets` yet and would not enforce it; take it out
 
         [component.a]
         path = "builtin:files"
@@ -465,10 +457,8 @@ mod tests {
         [component.a]
         path = "builtin:files"
         [component.a.tool.t]
-        hints = {}
         limits = { http_bytes = 1 }
-          → toolcell.toml:4: `component.a.tool.t.hints`: this version does not know `hints` yet and would not enforce it; take it out
-          → toolcell.toml:5: `component.a.tool.t.limits.http_bytes`: this version does not know `http_bytes` yet and would not enforce it; take it out
+          → toolcell.toml:4: `component.a.tool.t.limits.http_bytes`: this version does not know `http_bytes` yet and would not enforce it; take it out
 
         [component.a]
         path = "oci://example.org/tool:1"

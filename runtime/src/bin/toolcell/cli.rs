@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, batch, build, cache, call, check, completions, config, describe, doctor, explain, export, init,
-    list, new, output, pack, trust, wit,
+    add, approvals, batch, build, cache, call, check, completions, config, describe, doctor, explain, export,
+    init, list, new, output, pack, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Wit(wit::WitArgs),
     /// Read full outputs that were cut
     Output(output::OutputArgs),
+    /// Show, give and take back approvals of calls
+    Approvals(approvals::ApprovalsArgs),
     /// Trust the toolcell.toml that was found here, as it is now
     Trust(trust::TrustArgs),
     /// Look after the compiled components
@@ -71,6 +73,7 @@ impl Command {
             Self::Export(args) => args.tools.json,
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
+            Self::Approvals(args) => args.is_json(),
             Self::Cache(args) => args.is_json(),
             Self::Config(args) => args.is_json(),
             Self::Doctor(args) => args.json,
@@ -94,6 +97,7 @@ impl Command {
             Self::Pack(args) => pack::run(args),
             Self::Wit(args) => wit::run(args),
             Self::Output(args) => output::run(&args),
+            Self::Approvals(args) => approvals::run(&args),
             Self::Trust(args) => trust::run(&args),
             Self::Cache(args) => cache::run(&args),
             Self::Config(args) => config::run(&args),

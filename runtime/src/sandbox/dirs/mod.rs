@@ -11,6 +11,7 @@
 
 mod change;
 mod deny;
+mod guest_paths;
 mod host;
 mod kernel;
 mod links;
