@@ -241,7 +241,15 @@ fn tidy(node: &mut Value) {
                     }
                 }
             }
-            object.values_mut().for_each(tidy);
+            for (key, value) in object {
+                match value {
+                    // Its keys are settings' names, of which one may be `default`.
+                    Value::Object(properties) if key == "properties" => {
+                        properties.values_mut().for_each(tidy);
+                    }
+                    value => tidy(value),
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}

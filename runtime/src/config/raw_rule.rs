@@ -6,7 +6,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -45,14 +45,19 @@ pub(super) struct RawRule {
 #[derive(Debug)]
 pub(super) struct RawMatcher(pub(super) Matcher);
 
-/// Says outright how an argument is matched.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase", expecting = "one of `path`, `glob`, `regex` and `equals`")]
-enum Outright {
-    Path(String),
-    Glob(String),
-    Regex(String),
-    Equals(Value),
+/// The ways to say outright how an argument is matched.
+const OUTRIGHT: [&str; 4] = ["path", "glob", "regex", "equals"];
+
+/// What the reader of TOML calls the one entry of a date.
+const DATE: &str = "$__toml_private_datetime";
+
+/// Whether a date is in `value`: arguments are JSON, and a date in them is a text.
+pub(super) fn has_date(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.contains_key(DATE) || members.values().any(has_date),
+        Value::Array(items) => items.iter().any(has_date),
+        _ => false,
+    }
 }
 
 struct MatcherVisitor;
@@ -94,13 +99,30 @@ impl<'de> Visitor<'de> for MatcherVisitor {
         Ok(RawMatcher(Matcher::Any(items.into_iter().map(|item| item.0).collect())))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<RawMatcher, A::Error> {
-        Ok(RawMatcher(match Outright::deserialize(MapAccessDeserializer::new(entries))? {
-            Outright::Path(pattern) => Matcher::Path(pattern),
-            Outright::Glob(pattern) => Matcher::Glob(pattern),
-            Outright::Regex(pattern) => Matcher::Regex(pattern),
-            Outright::Equals(value) => Matcher::Equals(value),
-        }))
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<RawMatcher, A::Error> {
+        let date = || A::Error::custom("arguments are JSON, in which a date is a text; write it in quotes");
+        let Some(key) = entries.next_key::<String>()? else {
+            return Err(A::Error::custom(
+                "an empty table matches nothing; write one of `path`, `glob`, `regex` and `equals`",
+            ));
+        };
+        let matcher = match key.as_str() {
+            "path" => Matcher::Path(entries.next_value()?),
+            "glob" => Matcher::Glob(entries.next_value()?),
+            "regex" => Matcher::Regex(entries.next_value()?),
+            "equals" => Matcher::Equals(entries.next_value()?),
+            DATE => return Err(date()),
+            other => return Err(A::Error::unknown_field(other, &OUTRIGHT)),
+        };
+        if matches!(&matcher, Matcher::Equals(value) if has_date(value)) {
+            return Err(date());
+        }
+        match entries.next_key::<String>()? {
+            None => Ok(RawMatcher(matcher)),
+            Some(_) => Err(A::Error::custom(
+                "says more than one thing; write a list of tables, of which one must match",
+            )),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::document::{Address, Document};
 use super::names::component_name_fits;
 use super::problem::Problems;
 use super::raw::RawHints;
-use super::raw_rule::RawRule;
+use super::raw_rule::{RawRule, has_date};
 use super::validate::Validator;
 use crate::policy::{Rule, RulePart};
 
@@ -90,6 +90,12 @@ impl Validator<'_, '_> {
         rule.reason = raw.reason;
         rule.matches = raw.matches.into_iter().map(Into::into).collect();
         rule.no_match = raw.no_match.into_iter().map(Into::into).collect();
+        for (key, examples) in [("match", &rule.matches), ("no_match", &rule.no_match)] {
+            for (index, _) in examples.iter().enumerate().filter(|(_, example)| has_date(example)) {
+                let message = "arguments are JSON, in which a date is a text; write it in quotes";
+                self.problem(&address.key(key).item(index), message);
+            }
+        }
         rule.origin = self.document.origin(&address);
         for (part, problem) in rule.problems() {
             self.problem(&place(&address, &part), problem);
@@ -240,6 +246,9 @@ value = { equals = { a = [1, "b"] } }
             "[[rule]]\naction = \"deny\"\narguments = { a = { path = \"/x\", glob = \"y\" } }",
             "[[rule]]\naction = \"deny\"\narguments = { a = nan }",
             "[[rule]]\naction = \"deny\"\narguments = { a = 2026-01-01 }",
+            "[[rule]]\naction = \"deny\"\narguments = { a = { equals = [{ b = 2026-01-01 }] } }",
+            "[[rule]]\naction = \"deny\"\narguments = { a = {} }",
+            "[[rule]]\naction = \"deny\"\nno_match = [{ a = 2026-01-01 }]",
             "[[rule]]\naction = \"deny\"\narguments = { path = \"/a/**\" }\nmatch = [{ path = \"/a/x\" },\n{ path = \"/b\" }]\nno_match = [{ path = \"/A\" }, 3]",
             "[[rule]]\naction = \"deny\"\narguments = { path = \"/a/**\" }\nmatch = [{ path = \"/b\" }]\nno_match = [{ path = \"/A\" }]",
             "[component.a]\npath = \"builtin:files\"\ngroup = \"\"\nhints = { read_only = true }",

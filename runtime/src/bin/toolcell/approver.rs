@@ -251,7 +251,8 @@ mod tests {
         user.write_all(b"y\n").unwrap();
         poll(&mut [PollFd::new(&program, PollFlags::IN)], None).unwrap();
         let (answered, answer) = mpsc::channel();
-        std::thread::spawn(move || answered.send(prompt(&program, &question(), &|| true).unwrap()));
+        let ask = move || prompt(&program, &question(), &|| true).unwrap_or(Answer::Deny(None));
+        std::thread::spawn(move || answered.send(ask()));
         read_prompt(&user);
         drop(user);
         assert_eq!(answer.recv().unwrap(), Answer::Deny(None), "a terminal that is gone is a no too");
