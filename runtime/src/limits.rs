@@ -185,6 +185,16 @@ fn readable(nanos: u64) -> Duration {
     Duration::from_nanos(nanos / step * step)
 }
 
+/// The same time, rounded up as far as [`readable`] rounds down: what is over a limit reads as more than it.
+fn above(nanos: u64) -> u64 {
+    let step = if nanos < 10_000_000 { 1_000 } else { 1_000_000 };
+    nanos.div_ceil(step).saturating_mul(step)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX - 1)
+}
+
 /// Bytes in the largest binary unit that divides them.
 fn format_bytes(value: u64) -> String {
     const GIB: u64 = 1 << 30;
@@ -274,7 +284,7 @@ impl Limits {
     /// The cell's wall clock, host calls included. Default 30 s.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
-        self.with(Limit::Timeout, u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX - 1))
+        self.with(Limit::Timeout, nanos(timeout))
     }
 
     /// Units of fuel. Default 100 billion.
@@ -310,16 +320,31 @@ impl Limits {
     }
 }
 
+/// The setting of the time for the whole path of a call.
+pub(crate) const CALL_TIMEOUT: &str = "policy.call_timeout";
+
 /// One value for every limit, and where each came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveLimits {
     values: [u64; Limit::ALL.len()],
     origins: [Origin; Limit::ALL.len()],
+    whole: Option<Whole>,
+}
+
+/// A time that began before the cell did, where that is what bounds the cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Whole {
+    allowed: Duration,
+    spent: Duration,
 }
 
 impl Default for EffectiveLimits {
     fn default() -> Self {
-        Self { values: Limit::ALL.map(Limit::default_value), origins: Limit::ALL.map(|_| Origin::default()) }
+        Self {
+            values: Limit::ALL.map(Limit::default_value),
+            origins: Limit::ALL.map(|_| Origin::default()),
+            whole: None,
+        }
     }
 }
 
@@ -327,18 +352,36 @@ impl EffectiveLimits {
     /// Overrides what `scope` sets.
     pub fn apply(&mut self, scope: &Limits) {
         for (limit, value, origin) in scope.iter() {
-            self.values[limit as usize] = value;
-            self.origins[limit as usize] = origin.clone();
+            self.set(limit, value, origin.clone());
         }
     }
 
-    /// Lowers the timeout to what the caller has left; never raises it.
-    pub fn cap_timeout(&mut self, remaining: Duration, origin: Origin) {
-        let nanos = u64::try_from(remaining.as_nanos()).unwrap_or(u64::MAX);
-        if nanos < self.values[Limit::Timeout as usize] {
-            self.values[Limit::Timeout as usize] = nanos;
-            self.origins[Limit::Timeout as usize] = origin;
+    fn set(&mut self, limit: Limit, value: u64, origin: Origin) {
+        self.values[limit as usize] = value;
+        self.origins[limit as usize] = origin;
+        if limit == Limit::Timeout {
+            self.whole = None;
         }
+    }
+
+    /// Lowers the timeout to what is left of `allowed`, of which `spent` is gone; never raises it. Who reads of a
+    /// timeout is then told of these two, not of what was left.
+    pub fn cap_timeout(&mut self, allowed: Duration, spent: Duration, origin: Origin) {
+        let left = nanos(allowed.saturating_sub(spent));
+        if left < self.get(Limit::Timeout) {
+            self.set(Limit::Timeout, left, origin);
+            self.whole = Some(Whole { allowed, spent });
+        }
+    }
+
+    /// Says that the timeout was hit by a cell that ran for `elapsed`.
+    pub fn timeout_hit(&self, elapsed: Duration) -> LimitHit {
+        let Whole { allowed, spent } =
+            self.whole.unwrap_or(Whole { allowed: self.timeout(), spent: Duration::ZERO });
+        let used = nanos(spent.saturating_add(elapsed));
+        let mut hit = self.hit_text(Limit::Timeout, Limit::Timeout.format(above(used)));
+        hit.allowed = Limit::Timeout.format(nanos(allowed));
+        hit
     }
 
     /// The value of `limit`.
@@ -381,9 +424,22 @@ impl EffectiveLimits {
         };
         let mut hit = LimitHit::new(limit.name(), limit.format(self.get(limit)), used, setting);
         hit.at = origin.at.as_ref().map(ToString::to_string);
-        hit.flag = limit.flag().map(str::to_owned);
+        // The time for a whole call is not what the flag sets.
+        hit.flag = limit.flag().filter(|_| hit.setting != CALL_TIMEOUT).map(str::to_owned);
         hit
     }
+}
+
+/// What an operator does about a limit that was hit: which setting, where it is, and the flag for one run.
+pub(crate) fn advice(hit: &LimitHit) -> String {
+    let mut advice = format!("raise `{}`", hit.setting);
+    if let Some(at) = &hit.at {
+        advice.push_str(&format!(" ({at})"));
+    }
+    if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
+        advice.push_str(&format!(" or pass `{flag}`"));
+    }
+    advice
 }
 
 /// What the whole runtime may run at once.
@@ -433,6 +489,20 @@ mod tests {
         {
             assert!(limit.parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_that_began_earlier_is_told_as_it_was_set() {
+        let mut limits = EffectiveLimits::default();
+        let origin = Origin::in_file(CALL_TIMEOUT, "toolcell.toml:2");
+        limits.cap_timeout(Duration::from_secs(60), Duration::from_secs(1), origin.clone());
+        assert_eq!(limits.timeout(), Duration::from_secs(30), "never raised");
+        limits.cap_timeout(Duration::from_secs(5), Duration::from_secs(2), origin);
+        assert_eq!(limits.timeout(), Duration::from_secs(3));
+        let hit = limits.timeout_hit(Duration::from_micros(3_000_200));
+        assert_eq!((hit.allowed.as_str(), hit.used.as_str()), ("5s", "5s1ms"));
+        assert_eq!((hit.setting.as_str(), hit.at.as_deref()), (CALL_TIMEOUT, Some("toolcell.toml:2")));
+        assert_eq!(hit.flag, None);
     }
 
     #[test]

@@ -1,47 +1,163 @@
-//! The tools that there are, by name. Load order never matters: a name is taken once or the load fails.
+//! The tools that there are, by name, with the hooks that apply to each. A call takes the tools as they are when it
+//! begins, and finishes with what it took. Load order never matters: a name is taken once, or it is refused.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
 
 use crate::error::{Error, Result};
-use crate::schema::nearest;
+use crate::hook::{HookEntry, Placement};
 use crate::tool::Tool;
 
-/// Tools by name.
-#[derive(Debug, Default)]
-pub(crate) struct Registry {
-    tools: BTreeMap<String, Arc<Tool>>,
+/// A tool with what is known of its calls before the first of them.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub tool: Arc<Tool>,
+    pub hooks: ToolHooks,
 }
 
-impl Registry {
-    /// Adds a tool.
-    ///
-    /// # Errors
-    /// When its name is taken, naming both places and the settings that help.
-    pub fn add(&mut self, tool: Arc<Tool>) -> Result<()> {
-        if let Some(other) = self.tools.get(&tool.name) {
-            let place = |tool: &Tool| format!("`{}` of component `{}`", tool.origin, tool.component.name);
-            return Err(Error::DuplicateTool {
-                name: tool.name.clone(),
-                first: place(other),
-                second: place(&tool),
-            });
+/// The hooks that apply to one tool, by what they do, each in the order of registration.
+#[derive(Debug, Default)]
+pub(crate) struct ToolHooks {
+    pub pre: Vec<Arc<HookEntry>>,
+    pub around: Vec<Arc<HookEntry>>,
+    pub post: Vec<Arc<HookEntry>>,
+}
+
+impl ToolHooks {
+    fn of(tool: &Tool, placements: &[Placement]) -> Self {
+        let mut hooks = Self::default();
+        for placement in placements.iter().filter(|placement| placement.applies_to(tool)) {
+            let entry = &placement.entry;
+            let lists = [
+                (entry.events.pre, &mut hooks.pre),
+                (entry.events.around, &mut hooks.around),
+                (entry.events.post, &mut hooks.post),
+            ];
+            for (wanted, list) in lists {
+                if wanted {
+                    list.push(Arc::clone(entry));
+                }
+            }
         }
-        self.tools.insert(tool.name.clone(), tool);
-        Ok(())
+        hooks
     }
 
-    pub fn get(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.tools.get(name)
+    pub fn is_empty(&self) -> bool {
+        self.pre.is_empty() && self.around.is_empty() && self.post.is_empty()
+    }
+}
+
+/// Tools by name, at one moment.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Tools {
+    placed: BTreeMap<String, Arc<Placed>>,
+    inactive: BTreeSet<String>,
+}
+
+impl Tools {
+    pub fn get(&self, name: &str) -> Option<&Arc<Placed>> {
+        self.placed.get(name)
     }
 
     /// All tools in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Tool>> {
-        self.tools.values()
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Placed>> {
+        self.placed.values()
     }
 
-    /// The names that somebody who wrote `name` may have meant.
-    pub fn nearest(&self, name: &str) -> Vec<&str> {
-        nearest(name, self.tools.keys().map(String::as_str))
+    /// Whether the group is switched on, as far as all sessions are concerned.
+    pub fn is_active(&self, group: Option<&str>) -> bool {
+        group.is_none_or(|group| !self.inactive.contains(group))
+    }
+
+    /// An error if the tool's name is taken, naming both places and the settings that help.
+    pub fn refuse_taken(&self, tool: &Tool) -> Result<()> {
+        let Some(other) = self.placed.get(tool.name()) else { return Ok(()) };
+        let place = |tool: &Tool| format!("`{}` of component `{}`", tool.origin(), tool.component());
+        Err(Error::DuplicateTool {
+            name: tool.name().to_owned(),
+            first: place(&other.tool),
+            second: place(tool),
+        })
+    }
+
+    /// Adds a tool.
+    ///
+    /// # Errors
+    /// When its name is taken.
+    pub fn add(&mut self, placed: Placed) -> Result<()> {
+        self.refuse_taken(&placed.tool)?;
+        self.placed.insert(placed.tool.name().to_owned(), Arc::new(placed));
+        Ok(())
+    }
+}
+
+/// Tools that come and go.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    tools: RwLock<Arc<Tools>>,
+    hooks: Vec<Placement>,
+    changed: watch::Sender<u64>,
+}
+
+impl Registry {
+    pub fn new(hooks: Vec<Placement>) -> Self {
+        Self { tools: RwLock::default(), hooks, changed: watch::Sender::new(0) }
+    }
+
+    /// The tools as they are now.
+    pub fn now(&self) -> Arc<Tools> {
+        Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A number that changes whenever the tools or the groups do.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// The tool with what applies to its calls.
+    pub fn placed(&self, tool: Arc<Tool>) -> Placed {
+        Placed { hooks: ToolHooks::of(&tool, &self.hooks), tool }
+    }
+
+    /// Adds tools, all or none.
+    ///
+    /// # Errors
+    /// When a name is taken, naming both places and the settings that help.
+    pub fn add(&self, tools: Vec<Arc<Tool>>) -> Result<()> {
+        self.change(|all| tools.into_iter().try_for_each(|tool| all.add(self.placed(tool))))
+    }
+
+    /// Removes these tools; one of the same name that took the place of one of them stays.
+    pub fn remove(&self, tools: &[Arc<Tool>]) {
+        let _ = self.change(|all| {
+            all.placed.retain(|_, placed| !tools.iter().any(|tool| Arc::ptr_eq(tool, &placed.tool)));
+            Ok(())
+        });
+    }
+
+    /// Switches a group on or off. Returns whether there is such a group.
+    pub fn switch(&self, group: &str, on: bool) -> bool {
+        let mut exists = false;
+        let _ = self.change(|all| {
+            exists = all.placed.values().any(|placed| placed.tool.group() == Some(group));
+            if on {
+                all.inactive.remove(group);
+            } else if exists {
+                all.inactive.insert(group.to_owned());
+            }
+            Ok(())
+        });
+        exists
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Tools) -> Result<()>) -> Result<()> {
+        let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Tools::clone(&current);
+        change(&mut all)?;
+        *current = Arc::new(all);
+        self.changed.send_modify(|count| *count += 1);
+        Ok(())
     }
 }

@@ -118,6 +118,11 @@ async fn a_folder_that_cannot_be_written_or_made_is_done_without() {
     fs::write(&file, "in the way").unwrap();
     let warnings = works(&file, 3).await;
     assert!(warnings.iter().any(|warning| warning.contains("compile cache")), "{warnings:?}");
+    // Nobody can make a file in this one, which is a folder of the process's own.
+    let runtime = built(Runtime::builder().cache("/proc/self/fdinfo").component(component(3)));
+    assert_eq!(runtime.cache_problem(), None);
+    assert_eq!(call(&runtime, "number", json!({})).await.text(), "3");
+    assert!(runtime.cache_problem().unwrap().contains("cannot be written"), "{:?}", runtime.cache_problem());
     let cache = folder.path().join("read-only");
     fs::create_dir(&cache).unwrap();
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o500)).unwrap();

@@ -81,6 +81,27 @@ async fn traps_are_told_apart() {
 }
 
 #[tokio::test]
+async fn a_refused_growth_explains_only_the_end_that_it_led_to() {
+    let refused = "(drop (memory.grow (i32.const 100)))";
+    let granted = "(drop (memory.grow (i32.const 1)))";
+    let divides = "(drop (i32.div_s (i32.const 1) (i32.const 0)))";
+    let reads = "(drop (i32.load (i32.const -4)))";
+    for (body, kind) in [
+        (format!("{refused} unreachable"), ErrorKind::MemoryLimit),
+        (format!("{refused} {reads}"), ErrorKind::MemoryLimit),
+        (format!("{granted} {refused} unreachable"), ErrorKind::MemoryLimit),
+        (format!("{refused} {granted} unreachable"), ErrorKind::Trapped),
+        (format!("{refused} {divides}"), ErrorKind::Trapped),
+        (format!("{granted} unreachable"), ErrorKind::Trapped),
+    ] {
+        let module = format!(r#"{MEMORY} (func (export "run") {body})"#);
+        let component = crafted(&module, "").limits(Limits::new().memory(1 << 20));
+        let outcome = call(&built(builder().component(component)), "run", json!({})).await;
+        assert_eq!(outcome.error_kind(), Some(kind), "{body}: {:#?}", outcome.error);
+    }
+}
+
+#[tokio::test]
 async fn a_trap_while_the_component_starts_is_a_trap_of_the_call() {
     let module = format!(r#"{MEMORY} (func $start unreachable) (start $start) (func (export "run"))"#);
     let runtime = built(builder().component(crafted(&module, "")));

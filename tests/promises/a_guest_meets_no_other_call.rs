@@ -96,7 +96,7 @@ async fn what_a_call_knows_of_itself_is_its_own() {
     let runtime = probing(Grant::none(), Limits::new());
     let facts = |id: &'static str, session: &'static str| {
         let call = ToolCall::new("facts", json!({})).id(id).meta("key", id);
-        runtime.call(call).session(session)
+        runtime.session(session).call(call)
     };
     let (one, other) =
         tokio::join!(async { facts("one", "first").await }, async { facts("other", "second").await });

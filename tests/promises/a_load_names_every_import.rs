@@ -70,10 +70,15 @@ async fn every_patch_level_of_wasi_runs() {
 
 #[tokio::test]
 async fn what_is_imported_and_not_used_is_no_reason_to_refuse() {
-    for (interface, function, capability) in [
-        ("wasi:http/outgoing-handler@0.2.0", "handle", "http"),
-        ("wasi:sockets/instance-network@0.2.3", "instance-network", "sockets"),
-        ("wasi:keyvalue/store@0.2.0-draft", "open", "state"),
+    for (interface, function, capability, setting) in [
+        ("wasi:http/outgoing-handler@0.2.0", "handle", "http", "none: this version serves no HTTP"),
+        (
+            "wasi:sockets/instance-network@0.2.3",
+            "instance-network",
+            "sockets",
+            "none: sockets are never granted",
+        ),
+        ("wasi:keyvalue/store@0.2.0-draft", "open", "state", "none: this version keeps no state"),
     ] {
         let outcome = call(&load(&[(interface, function)], false).unwrap(), "run", json!({})).await;
         assert_eq!(outcome.text(), "7", "{interface}: {outcome:#?}");
@@ -84,6 +89,7 @@ async fn what_is_imported_and_not_used_is_no_reason_to_refuse() {
         assert_eq!(outcome.exit_code(), 4);
         let [denial] = outcome.denials.as_slice() else { panic!("{interface}: {outcome:#?}") };
         assert_eq!((denial.capability.as_str(), denial.operation.as_str()), (capability, function));
+        assert_eq!(denial.setting, setting);
         assert!(outcome.error.unwrap().message.contains(interface));
     }
 }

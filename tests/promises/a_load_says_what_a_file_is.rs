@@ -204,5 +204,60 @@ fn a_pin_holds_the_content() {
     built(builder().component(good.digest(digest)));
     let other = ToolComponent::bytes("pinned", seven("(memory 1)")).digest(digest);
     let error = builder().component(other).build_blocking().unwrap_err().to_string();
-    assert!(error.contains(&digest.to_string()) && error.starts_with("pinned:"), "{error}");
+    assert!(error.contains(&digest.to_string()) && error.starts_with("component.pinned.digest:"), "{error}");
+}
+
+#[test]
+fn settings_that_only_the_component_proves_wrong_are_refused_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("toolcell.toml");
+    fs::write(folder.path().join("seven.wasm"), seven("(memory 32)")).unwrap();
+    let zeros = "0".repeat(64);
+    let pin = format!("digest = \"sha256:{zeros}\"");
+    let mut errors = String::new();
+    for lines in [
+        pin.as_str(),
+        "tools = [\n  \"seven\",\n  \"svene\",\n]",
+        "tools = [\"nope\"]",
+        "rename = { nope = \"other\" }",
+        "[component.c.tool.nope.limits]\ntimeout = \"1s\"",
+        "[component.c.limits]\nmemory = \"1MiB\"",
+        "[component.c.tool.seven.limits]\n\nmemory = \"1MiB\"",
+        "[component.c.tool.seven.limits]\nstack = \"1MiB\"",
+        "[limits]\nmemory = \"1MiB\"",
+    ] {
+        let text = format!("[component.c]\npath = \"seven.wasm\"\n{lines}\n");
+        let config = toolcell::config::Config::parse(&text, &path, "toolcell.toml", None).unwrap();
+        let error = builder().config(config).build_blocking().unwrap_err().to_string();
+        errors.push_str(&format!("{lines}\n  → {error}\n\n"));
+    }
+    insta::assert_snapshot!("settings_with_their_line", errors);
+}
+
+#[test]
+fn settings_of_a_folder_are_about_all_of_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    fs::write(tools.join("seven.wasm"), seven("")).unwrap();
+    fs::copy(guest("readonly-liar"), tools.join("liar.wasm")).unwrap();
+    let load = |lines: &str| {
+        let text = format!("[component.t]\npath = \"tools\"\n{lines}\n");
+        let path = folder.path().join("toolcell.toml");
+        let config = toolcell::config::Config::parse(&text, &path, "toolcell.toml", None).unwrap();
+        builder().config(config).build_blocking().map_err(|error| error.to_string())
+    };
+    let names = |runtime: &toolcell::Runtime| {
+        runtime.list().iter().map(|tool| tool.name().to_owned()).collect::<Vec<_>>()
+    };
+    let renamed = load("rename = { seven = \"sept\" }").unwrap();
+    assert!(names(&renamed).contains(&"sept".to_owned()) && names(&renamed).len() > 1);
+    assert_eq!(names(&load("tools = [\"seven\"]").unwrap()), ["seven"]);
+    let error = load("tools = [\"seven\", \"nope\"]").map(drop).unwrap_err();
+    assert!(error.starts_with("toolcell.toml:3: `component.t.tools[1]`: "), "{error}");
+    // The tool may be in the file that is bad.
+    fs::write(tools.join("bad.wasm"), "").unwrap();
+    let runtime = load("tools = [\"seven\", \"nope\"]").unwrap();
+    assert_eq!(names(&runtime), ["seven"]);
+    assert!(runtime.warnings().iter().any(|warning| warning.contains("has no tool `nope`")));
 }

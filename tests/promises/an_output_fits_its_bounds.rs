@@ -216,13 +216,13 @@ async fn a_full_output_belongs_to_its_session() {
     for store in [OutputStore::in_memory(), OutputStore::in_folder(folder.path().join("outputs")).unwrap()] {
         let runtime = built(builder().component(probe(Grant::none(), Limits::new())).outputs(store));
         let echo = ToolCall::new("echo_string", json!({ "value": long }));
-        let outcome = runtime.call(echo.clone()).session("one").await;
+        let outcome = runtime.session("one").call(echo.clone()).await;
         let handle = outcome.truncated.as_ref().unwrap().handle.clone().unwrap();
         assert!(outcome.text().contains(&handle), "the marker names the handle");
         assert_eq!(read_back(&runtime, "one", &handle).unwrap(), long.as_bytes());
         assert_eq!(read_back(&runtime, "two", &handle), None);
         assert_eq!(read_back(&runtime, "", &handle), None);
-        let again = runtime.call(echo).session("one").await;
+        let again = runtime.session("one").call(echo).await;
         assert_ne!(again.truncated.unwrap().handle.unwrap(), handle);
     }
     // What lies in a folder is there for the next process, and for its owner alone.

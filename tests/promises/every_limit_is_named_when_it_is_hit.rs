@@ -432,6 +432,49 @@ async fn a_timeout_of_the_call_counts_if_it_is_shorter_and_is_named() {
     let outcome = call(&whole, "sleep", json!({ "ms": 60_000 })).await;
     let limit = outcome.error.unwrap().limit.unwrap();
     assert_eq!((limit.name.as_str(), limit.setting.as_str()), ("timeout", "policy.call_timeout"));
+    assert_eq!(limit.allowed, "100ms", "what was set, not what was left of it");
+}
+
+#[tokio::test]
+async fn a_limit_that_a_file_sets_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(toolcell_tests::guest("probe"), folder.path().join("probe.wasm")).unwrap();
+    let text = "[policy]\ncall_timeout = \"100ms\"\n[component.p]\npath = \"probe.wasm\"\n\
+                [component.p.limits]\nargument_bytes = 1000\nlog_records = 3\n\
+                [component.p.tool.alloc.limits]\nmemory = \"12MiB\"\n";
+    let path = folder.path().join("toolcell.toml");
+    let config = toolcell::config::Config::parse(text, &path, "toolcell.toml", None).unwrap();
+    let runtime = built(builder().config(config));
+    runtime.warm().await.unwrap();
+    for (tool, arguments, line, allowed) in [
+        ("sleep", json!({ "ms": 60_000 }), 2, "100ms"),
+        ("echo_string", json!({ "value": "x".repeat(2000) }), 6, "1000B"),
+        ("alloc", json!({ "mib": 100 }), 9, "12MiB"),
+    ] {
+        let error = call(&runtime, tool, arguments).await.error.unwrap();
+        let (limit, help) = (error.limit.unwrap(), error.help.unwrap());
+        let at = format!("toolcell.toml:{line}");
+        assert_eq!((limit.at.as_deref(), limit.allowed.as_str()), (Some(at.as_str()), allowed), "{tool}");
+        assert!(help.contains(&format!("`{}` ({at})", limit.setting)), "{help}");
+    }
+}
+
+#[tokio::test]
+async fn the_time_for_a_whole_call_is_told_with_what_was_spent_before_the_cell() {
+    let mut admission = Admission::default();
+    admission.concurrent_cells = 1;
+    let probe = probe(Grant::none(), Limits::new());
+    let whole = builder().component(probe).admission(admission).call_timeout(Duration::from_millis(400));
+    let runtime = built(whole);
+    runtime.warm().await.unwrap();
+    // The second waits for the first, and has half of its time left when its cell begins.
+    let first = runtime.call(ToolCall::new("sleep", json!({ "ms": 200 })));
+    let second = runtime.call(ToolCall::new("sleep", json!({ "ms": 60_000 })));
+    let (_, second) = tokio::join!(first.into_future(), second.into_future());
+    let limit = second.error.unwrap().limit.unwrap();
+    assert_eq!((limit.allowed.as_str(), limit.setting.as_str()), ("400ms", "policy.call_timeout"));
+    let used: u64 = limit.used.trim_end_matches("ms").parse().unwrap_or(u64::MAX);
+    assert!(used > 400, "{limit:?}");
 }
 
 #[tokio::test]

@@ -41,6 +41,7 @@ fn grants_that_cannot_work_are_refused_at_load() {
     std::fs::create_dir_all(home.join("data")).unwrap();
     let own = line.probe(&["call", "echo_silence", "--dir", &format!("{}::/w::rw", home.display())]);
     assert_eq!(own.code, 2, "{own:?}");
+    assert!(own.stderr.contains("--dir …::/w: ") && !own.stderr.contains("component."), "{own:?}");
     for (flag, value) in [("--dir", ".::/w"), ("--env", "A=b"), ("--config-value", "a=b"), ("--wit", ".")] {
         let refused = line.run(&["list", flag, value]);
         assert_eq!(refused.code, 2);
@@ -73,7 +74,8 @@ fn a_refusal_names_the_guests_path_and_no_other() {
         assert!(!refused.stdout.contains("root:"), "{path}: {refused:?}");
         assert!(!refused.stdout.contains(&line.folder().display().to_string()), "{path}: {refused:?}");
     }
-    assert_eq!(call("/w/out").json()["denials"][0]["capability"], "dirs");
+    let denial = &call("/w/out").json()["denials"][0];
+    assert_eq!((&denial["capability"], &denial["setting"]), (&"dirs".into(), &"--dir".into()));
 }
 
 #[test]

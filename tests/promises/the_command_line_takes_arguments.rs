@@ -65,6 +65,8 @@ fn with_stdin(line: &CommandLine, text: &str) -> Ended {
 fn standard_input_is_the_arguments() {
     let line = CommandLine::new();
     assert_eq!(with_stdin(&line, r#"{"value":"piped"}"#).stdout, "piped\n");
+    let marked = "\u{feff}{\"value\":\"marked\"}";
+    assert_eq!(with_stdin(&line, marked).stdout, "marked\n", "a byte order mark is no part of the text");
     assert_eq!(with_stdin(&line, r#"{"value":"#).code, 3);
     assert_eq!(with_stdin(&line, "").code, 0, "nothing is no arguments, and the only one has a default");
 }

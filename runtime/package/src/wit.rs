@@ -16,10 +16,23 @@ pub fn parse_wit(dir: &Path, world: Option<&str>) -> Result<(Resolve, WorldId), 
     let mut resolve = Resolve::default();
     let (package, _) =
         resolve.push_path(dir).map_err(|error| PackageError::Wit(resolve.render_error(&error)))?;
-    let world = resolve
-        .select_world(&[package], world)
-        .map_err(|error| PackageError::Wit(resolve.render_error(&error)))?;
-    Ok((resolve, world))
+    let chosen = resolve.select_world(&[package], world).map_err(|error| {
+        let there: Vec<&str> = resolve.packages[package].worlds.keys().map(String::as_str).collect();
+        PackageError::Wit(match there.as_slice() {
+            [] => "it has no world".to_owned(),
+            [_] if world.is_none() => resolve.render_error(&error),
+            there => which_world(world, there),
+        })
+    })?;
+    Ok((resolve, chosen))
+}
+
+fn which_world(asked: Option<&str>, there: &[&str]) -> String {
+    let names = there.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match asked {
+        None => format!("it has several worlds: {names}; name one with `--world`"),
+        Some(asked) => format!("it has no world `{asked}`, but {names}"),
+    }
 }
 
 impl Package {
@@ -221,6 +234,28 @@ mod tests {
         let package = resolve.push_str("test.wit", text).unwrap();
         let world = resolve.select_world(&[package], None).unwrap();
         (resolve, world)
+    }
+
+    #[test]
+    fn one_of_several_worlds_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let parse = |text: &str, world: Option<&str>| {
+            std::fs::write(folder.path().join("w.wit"), text).unwrap();
+            parse_wit(folder.path(), world)
+                .map(|(resolve, world)| resolve.worlds[world].name.clone())
+                .map_err(|error| error.to_string())
+        };
+        let two = "package a:b; world first {} world second {}";
+        assert_eq!(parse(two, Some("second")).as_deref(), Ok("second"));
+        for (text, world, told) in [
+            (two, None, "several worlds: `first`, `second`; name one with `--world`"),
+            (two, Some("third"), "no world `third`, but `first`, `second`"),
+            ("package a:b; world first {}", Some("third"), "no world `third`, but `first`"),
+            ("package a:b; interface i {}", None, "it has no world"),
+        ] {
+            let error = parse(text, world).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub struct ComponentConfig {
     pub repair: RepairMode,
     /// Where its table is.
     pub origin: Origin,
+    /// Where its other settings were set, as far as they were: `digest`, `prefix`, `tools[0]`, `rename.list_dir`.
+    pub origins: BTreeMap<String, Origin>,
 }
 
 impl ComponentConfig {
@@ -110,6 +112,7 @@ impl ComponentConfig {
             hints: DeclaredHints::default(),
             repair: RepairMode::default(),
             origin,
+            origins: BTreeMap::new(),
         }
     }
 
@@ -119,10 +122,32 @@ impl ComponentConfig {
         of_tool.map_or(self.hints, |settings| settings.hints.or(self.hints))
     }
 
+    /// Where the setting `key`, one of those in `origins`, was set; without a place where it was not in a file.
+    pub fn origin_of(&self, key: &str) -> Origin {
+        let unknown = || Origin::setting(format!("component.{}.{key}", self.name));
+        self.origins.get(key).cloned().unwrap_or_else(unknown)
+    }
+
+    /// The setting that grants directories: the address of the list, or the flag if flags name the component.
+    pub fn dirs_setting(&self) -> String {
+        match self.is_of_flags() {
+            true => "--dir".to_owned(),
+            false => format!("component.{}.grant.dirs", self.name),
+        }
+    }
+
+    /// Whether no file says anything of it.
+    fn is_of_flags(&self) -> bool {
+        self.origin.setting.starts_with("--")
+    }
+
     /// Its directory grants with where each was set.
     pub fn dirs(&self) -> impl Iterator<Item = (&DirGrant, Origin)> {
         self.grant.dirs.iter().enumerate().map(|(index, dir)| {
-            let unknown = || Origin::setting(format!("component.{}.grant.dirs[{index}]", self.name));
+            let unknown = || match self.is_of_flags() {
+                true => Origin::setting(format!("--dir …::{}", dir.guest)),
+                false => Origin::setting(format!("{}[{index}]", self.dirs_setting())),
+            };
             (dir, self.dir_origins.get(index).cloned().unwrap_or_else(unknown))
         })
     }
@@ -140,6 +165,7 @@ impl Validator<'_, '_> {
             return None;
         };
         let source = self.source(&address.key("path"), path, enabled)?;
+        let origins = self.origins_of(&address, &raw);
         let digest = raw.digest.and_then(|text| self.checked(&address.key("digest"), text.parse::<Digest>()));
         if digest.is_some() && matches!(source, Source::Folder(_)) {
             let message =
@@ -174,8 +200,22 @@ impl Validator<'_, '_> {
             hints: raw.hints.into(),
             repair: raw.repair.unwrap_or_default(),
             origin: self.document.origin(&address),
+            origins,
             ..ComponentConfig::new(name, source)
         })
+    }
+
+    /// Where the settings were set that only the component itself can prove wrong, when it is loaded.
+    fn origins_of(&self, address: &Address, raw: &RawComponent) -> BTreeMap<String, Origin> {
+        let tools = raw.tools.as_ref().map_or(0, Vec::len);
+        let items = (0..tools).map(|index| (format!("tools[{index}]"), address.key("tools").item(index)));
+        let renames =
+            raw.rename.keys().map(|name| (format!("rename.{name}"), address.key("rename").key(name)));
+        let plain = ["digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
+        let all = plain.into_iter().chain(items).chain(renames);
+        all.filter(|(_, address)| self.document.has(address))
+            .map(|(key, address)| (key, self.document.origin(&address)))
+            .collect()
     }
 
     /// Where a component comes from. A switched-off one may be missing: that is a reason to switch it off.

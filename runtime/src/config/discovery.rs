@@ -87,7 +87,14 @@ impl Environment {
             return self.named(named, How::Named).map(Some);
         }
         if let Some(named) = self.config.as_ref().filter(|name| !name.is_empty()) {
-            return self.named(Path::new(named), How::Variable).map(Some);
+            let location = self.there(&self.working_directory.join(named), How::Variable)?;
+            return location.map(Some).ok_or_else(|| Error::Config {
+                at: CONFIG_VARIABLE.to_owned(),
+                message: format!(
+                    "names `{}`, and there is no such file; correct this variable, or unset it",
+                    Path::new(named).display()
+                ),
+            });
         }
         for folder in self.working_directory.ancestors() {
             let how = if folder == self.folders.config { How::User } else { How::Found };
@@ -213,7 +220,8 @@ mod tests {
         let error = environment.locate(Some(Path::new("other.toml"))).unwrap_err().to_string();
         assert!(error.starts_with("cannot read other.toml"), "{error}");
         environment.config = Some("gone.toml".into());
-        assert!(environment.locate(None).is_err());
+        let error = environment.locate(None).unwrap_err().to_string();
+        assert!(error.starts_with("TOOLCELL_CONFIG: names `gone.toml`"), "{error}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Folders {
     /// specification says.
     ///
     /// # Errors
-    /// When the override is relative, or when the user has no home.
+    /// When the override or the home is relative, or when the user has no home.
     pub fn of_user(override_home: Option<OsString>) -> Result<Self> {
         if let Some(home) = override_home.filter(|home| !home.is_empty()) {
             let home = PathBuf::from(home);
@@ -58,12 +58,22 @@ impl Folders {
         })?;
         let own = |folder: PathBuf| folder.join("toolcell");
         let data = strategy.data_dir();
-        Ok(Self {
+        let folders = Self {
             config: own(strategy.config_dir()),
             cache: own(strategy.cache_dir()),
             state: own(strategy.state_dir().unwrap_or_else(|| data.clone())),
             data: own(data),
-        })
+        };
+        if folders.all().iter().any(|(_, folder)| folder.is_relative()) {
+            return Err(Error::Config {
+                at: "HOME".to_owned(),
+                message: format!(
+                    "must be an absolute path: what is trusted lies below it; correct it, or set {HOME_VARIABLE} to a \
+                     folder of your own"
+                ),
+            });
+        }
+        Ok(folders)
     }
 
     /// Compiled components.

@@ -7,7 +7,7 @@ use super::document::Address;
 use super::raw::{RawDir, RawGrant};
 use super::validate::{Validator, reason};
 use crate::limits::Origin;
-use crate::policy::{Access, DirGrant, Grant, deny_set};
+use crate::policy::{Access, DenySet, DirGrant, Grant};
 
 impl Validator<'_, '_> {
     /// The grant, and where each of its directories was set. Folders of a switched-off component may be missing.
@@ -36,7 +36,9 @@ impl Validator<'_, '_> {
         let host = self.checked(&address.key("host"), host);
         let guest = self.checked(&address.key("guest"), guest_path(&raw.guest));
         for (index, pattern) in raw.deny.iter().enumerate() {
-            self.checked(&address.key("deny").item(index), deny_fits(pattern));
+            // Compiled one by one: the whole is compiled when the folder is opened.
+            let compiled = DenySet::compile(std::slice::from_ref(pattern));
+            self.checked(&address.key("deny").item(index), compiled);
         }
         let mut dir = DirGrant::new(host?, guest?, raw.access.unwrap_or(Access::Read));
         dir.deny = raw.deny;
@@ -130,20 +132,4 @@ fn guest_path(written: &str) -> Result<String, String> {
 /// Whether one of two clean guest paths is the other or lies in it.
 fn overlap(one: &str, other: &str) -> bool {
     Path::new(one).starts_with(other) || Path::new(other).starts_with(one)
-}
-
-/// Whether `pattern` can match anything: a pattern that silently denies nothing is worse than none.
-fn deny_fits(pattern: &str) -> Result<(), String> {
-    let plain = pattern.trim_start_matches("./").trim_end_matches('/');
-    if pattern.starts_with('/') {
-        let relative = pattern.trim_start_matches('/');
-        return Err(format!("patterns are relative to the granted folder; write `{relative}`"));
-    }
-    if plain.is_empty() || plain == "." {
-        return Err(format!("`{pattern}` names the granted folder itself; write `**` for all that is in it"));
-    }
-    if plain.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
-        return Err(format!("`{pattern}` matches nothing: patterns have no empty parts, `.` or `..`"));
-    }
-    deny_set(std::slice::from_ref(&pattern.to_owned())).map(|_| ())
 }

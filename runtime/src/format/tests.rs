@@ -50,6 +50,7 @@ fn outcome(id: Value, content: Vec<Content>, error: Option<CallError>) -> Outcom
         repaired: Vec::new(),
         denials: Vec::new(),
         logs: Vec::new(),
+        warnings: Vec::new(),
         usage: Usage::default(),
         error,
     }

@@ -2,7 +2,9 @@
 //! configurations are trusted.
 
 mod approval;
+mod deny;
 mod digest;
+mod entries;
 mod grant;
 mod private;
 mod protect;
@@ -10,10 +12,12 @@ mod rule;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
+pub use deny::DenySet;
+pub(crate) use deny::{normal, split_literal};
 pub use digest::Digest;
 pub use grant::{Access, DirGrant, Grant};
 pub use private::ensure_private;
-pub use protect::{Protected, deny_set};
+pub use protect::Protected;
 pub(crate) use rule::lexical;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,

@@ -7,42 +7,16 @@
 //! Two aliases cannot be seen from here: a hard link to a protected file under another name, and a folder *above*
 //! the granted one that is also mounted somewhere else.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-
+use super::deny::DenySet;
+use super::entries::{Identity, entries, inside};
 use super::grant::{Access, DirGrant};
-
-/// The most symbolic links that are followed on one path, as in Linux.
-const MAX_LINKS: usize = 40;
 
 /// What a folder of components is asked about in place of a file that does not exist yet: no pattern that a person
 /// writes for one file matches this name.
 const NEW_COMPONENT: &str = "\u{10fffd}.wasm";
-
-/// Compiles the `deny` of a grant: globs relative to the granted folder, in which `*` does not cross a `/`. What is
-/// in a folder that one matches is withheld with it; a final `/` and a leading `./` say nothing.
-///
-/// # Errors
-/// Says which pattern is wrong and why.
-pub fn deny_set(patterns: &[String]) -> Result<GlobSet, String> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let plain = pattern.trim_start_matches("./").trim_end_matches('/');
-        let glob = GlobBuilder::new(plain).literal_separator(true).backslash_escape(true).build();
-        set.add(glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?);
-    }
-    set.build().map_err(|error| format!("these patterns are too large together: {}", error.kind()))
-}
-
-/// Whether `deny` withholds `path`: by its own name, or with a folder that it is in.
-fn withholds(deny: &GlobSet, path: &Path) -> bool {
-    path.ancestors().any(|part| !part.as_os_str().is_empty() && deny.is_match(part))
-}
 
 /// What no tool may write.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +63,7 @@ impl Protected {
         }
         let granted = std::fs::metadata(&dir.host).map(|metadata| Identity::of(&metadata));
         let granted = granted.map_err(|error| vec![format!("cannot look at the granted folder: {error}")])?;
-        let deny = deny_set(&dir.deny).map_err(|message| vec![message])?;
+        let deny = DenySet::compile(&dir.deny).map_err(|message| vec![message])?;
         let mut reasons = Vec::new();
         for (what, folder) in &self.own {
             reasons.extend(own_folder_reason(what, folder, &dir.host, granted));
@@ -97,7 +71,7 @@ impl Protected {
         for (what, file) in &self.files {
             for entry in entries(file) {
                 let Some(inside) = inside(&entry, granted) else { continue };
-                if !withholds(&deny, &inside) {
+                if !deny.denies(&inside) {
                     reasons.push(uncovered(what, &[literal(&inside)]));
                 }
             }
@@ -126,13 +100,13 @@ fn own_folder_reason(what: &str, folder: &Path, host: &Path, granted: Identity) 
     ))
 }
 
-fn components_reasons(what: &str, folder: &Path, granted: Identity, deny: &GlobSet) -> Vec<String> {
+fn components_reasons(what: &str, folder: &Path, granted: Identity, deny: &DenySet) -> Vec<String> {
     let mut reasons = Vec::new();
     // The links that lead to the folder; the folder itself is protected by what is in it, being above it.
     let mut links = entries(folder);
     links.pop();
     for link in links {
-        if let Some(inside) = inside(&link, granted).filter(|inside| !withholds(deny, inside)) {
+        if let Some(inside) = inside(&link, granted).filter(|inside| !deny.denies(inside)) {
             reasons.push(uncovered(what, &[literal(&inside)]));
         }
     }
@@ -141,7 +115,7 @@ fn components_reasons(what: &str, folder: &Path, granted: Identity, deny: &GlobS
     names.extend(listed.filter(|name| Path::new(name).extension().is_some_and(|end| end == "wasm")));
     let Ok(folder) = folder.canonicalize() else { return reasons };
     let Some(inside) = inside(&folder, granted) else { return reasons };
-    if names.iter().any(|name| !withholds(deny, &inside.join(name))) {
+    if names.iter().any(|name| !deny.denies(&inside.join(name))) {
         let pattern = if inside.as_os_str().is_empty() { String::new() } else { literal(&inside) + "/" };
         reasons.push(uncovered(what, &[format!("{pattern}*.wasm")]));
     }
@@ -159,71 +133,6 @@ fn uncovered(what: &str, deny: &[String]) -> String {
 /// The glob that matches `path` and nothing else.
 fn literal(path: &Path) -> String {
     globset::escape(&path.to_string_lossy())
-}
-
-/// A file or folder, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl Identity {
-    fn of(metadata: &Metadata) -> Self {
-        Self { device: metadata.dev(), inode: metadata.ino() }
-    }
-}
-
-/// The path of `entry` inside the folder `granted`, if it is there: empty if it is that folder. `entry` has no
-/// symbolic links but perhaps its last part; what does not exist yet is looked for where it would be.
-fn inside(entry: &Path, granted: Identity) -> Option<PathBuf> {
-    entry.ancestors().find_map(|ancestor| {
-        let metadata = std::fs::symlink_metadata(ancestor).ok()?;
-        if Identity::of(&metadata) != granted {
-            return None;
-        }
-        entry.strip_prefix(ancestor).ok().map(Path::to_owned)
-    })
-}
-
-/// Every directory entry that decides what `path` leads to, each without symbolic links before its last part: the
-/// links that are followed, in order, and the final entry.
-fn entries(path: &Path) -> Vec<PathBuf> {
-    let Ok(path) = std::path::absolute(path) else { return vec![path.to_owned()] };
-    let mut found = Vec::new();
-    let mut here = PathBuf::from("/");
-    let mut left: VecDeque<OsString> = parts(&path);
-    while let Some(part) = left.pop_front() {
-        if part == ".." {
-            here.pop();
-            continue;
-        }
-        here.push(&part);
-        let Ok(target) = std::fs::read_link(&here) else { continue };
-        found.push(here.clone());
-        if found.len() > MAX_LINKS {
-            return found;
-        }
-        here.pop();
-        if target.is_absolute() {
-            here = PathBuf::from("/");
-        }
-        for part in parts(&target).into_iter().rev() {
-            left.push_front(part);
-        }
-    }
-    found.push(here);
-    found
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    path.components()
-        .filter_map(|component| match component {
-            Component::Normal(part) => Some(part.to_owned()),
-            Component::ParentDir => Some("..".into()),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Runtime;
-use crate::call::{CallError, Content, ErrorKind, Outcome, ToolCall, Usage};
+use super::{Runtime, Session};
+use crate::call::{CallError, Content, ErrorKind, Outcome, ToolCall};
 
 /// Calls of one batch that run at once; more would wait for cells that other callers could have had.
 const TOGETHER: usize = 8;
@@ -17,7 +17,8 @@ const TOGETHER: usize = 8;
 impl Runtime {
     /// Calls several tools: one outcome for each call, in the order of the calls.
     ///
-    /// Calls that follow each other and whose tools are read-only run at the same time, up to eight of them and no
+    /// Calls that follow each other and whose tools are read-only, or are declared safe to run beside
+    /// others, run at the same time, up to eight of them and no
     /// more than there are cells; every other call waits for all before it, and all after it wait for it, so that a
     /// read after a write sees it. A failure stops nothing. A call without an id, or with one that an earlier call has,
     /// is refused with `invalid_arguments`: its outcome could not be told from another.
@@ -25,13 +26,7 @@ impl Runtime {
     /// Nothing runs until the batch is awaited, and nothing is spawned: tools that compute take turns on the thread
     /// that awaits, while those with directories have threads of their own.
     pub fn call_batch(&self, calls: Vec<ToolCall>) -> Batch {
-        Batch {
-            runtime: self.clone(),
-            calls,
-            timeout: None,
-            cancel: CancellationToken::new(),
-            session: String::new(),
-        }
+        Batch::new(self.anonymous(), calls)
     }
 }
 
@@ -39,14 +34,17 @@ impl Runtime {
 #[derive(Debug)]
 #[must_use = "a batch runs when it is awaited"]
 pub struct Batch {
-    runtime: Runtime,
+    session: Session,
     calls: Vec<ToolCall>,
     timeout: Option<Duration>,
     cancel: CancellationToken,
-    session: String,
 }
 
 impl Batch {
+    pub(super) fn new(session: Session, calls: Vec<ToolCall>) -> Self {
+        Self { session, calls, timeout: None, cancel: CancellationToken::new() }
+    }
+
     /// Lowers the time that each cell may take; a longer one than a tool's limit changes nothing.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -59,12 +57,6 @@ impl Batch {
         self
     }
 
-    /// Binds full outputs to a session, as for one call.
-    pub fn session(mut self, session: impl Into<String>) -> Self {
-        self.session = session.into();
-        self
-    }
-
     async fn run(mut self) -> Vec<Outcome> {
         let calls = std::mem::take(&mut self.calls);
         let refusals = without_own_id(&calls);
@@ -72,8 +64,8 @@ impl Batch {
         let mut together = VecDeque::new();
         for (call, refusal) in calls.into_iter().zip(refusals) {
             // A refused call and one of a tool that is not there change nothing.
-            let is_barrier =
-                refusal.is_none() && self.runtime.get(&call.name).is_some_and(|tool| !tool.is_read_only());
+            let is_barrier = refusal.is_none()
+                && self.session.get(&call.name).is_some_and(|tool| !tool.runs_beside_others());
             if is_barrier {
                 outcomes.extend(self.together(std::mem::take(&mut together)).await);
                 outcomes.push(self.one(call, refusal).await);
@@ -87,7 +79,7 @@ impl Batch {
 
     /// Calls at the same time, a bounded number of them.
     async fn together(&self, mut waiting: VecDeque<(ToolCall, Option<CallError>)>) -> Vec<Outcome> {
-        let width = TOGETHER.min(self.runtime.shared.door.cells());
+        let width = TOGETHER.min(self.session.runtime.shared.door.cells());
         let mut running = Vec::new();
         let mut outcomes: Vec<Option<Outcome>> = waiting.iter().map(|_| None).collect();
         let mut next = 0;
@@ -124,14 +116,14 @@ impl Batch {
 
     async fn one(&self, call: ToolCall, refusal: Option<CallError>) -> Outcome {
         if let Some(refusal) = refusal {
-            return refused(call, refusal);
+            return refused(&call, refusal);
         }
         if self.cancel.is_cancelled() {
             let error =
                 CallError::new(ErrorKind::Cancelled, "the batch was cancelled before this call began");
-            return refused(call, error);
+            return refused(&call, error);
         }
-        let call = self.runtime.call(call).cancel(self.cancel.clone()).session(self.session.clone());
+        let call = self.session.call(call).cancel(self.cancel.clone());
         match self.timeout {
             Some(timeout) => call.timeout(timeout).await,
             None => call.await,
@@ -165,18 +157,10 @@ fn without_own_id(calls: &[ToolCall]) -> Vec<Option<CallError>> {
 }
 
 /// The outcome of a call that was never begun.
-fn refused(call: ToolCall, error: CallError) -> Outcome {
-    Outcome {
-        id: call.id,
-        name: call.name,
-        status: error.kind.status(),
-        content: vec![Content::Text { text: error.message.clone() }],
-        structured: None,
-        truncated: None,
-        repaired: Vec::new(),
-        denials: Vec::new(),
-        logs: Vec::new(),
-        usage: Usage::default(),
-        error: Some(error),
-    }
+fn refused(call: &ToolCall, error: CallError) -> Outcome {
+    let mut outcome = Outcome::begin(call);
+    outcome.status = error.kind.status();
+    outcome.content = vec![Content::Text { text: error.message.clone() }];
+    outcome.error = Some(error);
+    outcome
 }

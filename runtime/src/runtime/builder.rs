@@ -1,18 +1,20 @@
 //! From settings and components to a runtime: everything that can be wrong is wrong here, not at the first call.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::admission::Door;
-use super::{Runtime, Shared};
+use super::loading::Loading;
+use super::{Identity, Runtime, SessionTools, Shared};
 use crate::config::{Config, Environment, Folders};
 use crate::error::Result;
-use crate::limits::{Admission, Limit, Limits, Origin};
+use crate::hook::HookEntry;
+use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::{Bounds, OutputStore};
 use crate::registry::Registry;
 use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Sandbox};
-use crate::tool::{ToolComponent, load};
+use crate::tool::{AnyNativeTool, ToolComponent};
 
 /// Collects what a runtime is made of.
 #[derive(Debug, Default)]
@@ -27,12 +29,46 @@ pub struct RuntimeBuilder {
     cache: Option<PathBuf>,
     outputs: Option<OutputStore>,
     folders: Option<Folders>,
+    natives: Vec<AnyNativeTool>,
+    hooks: Vec<HookEntry>,
+    session_tools: SessionFactory,
+}
+
+/// The factory of session tools, if there is one.
+#[derive(Default)]
+struct SessionFactory(Option<Box<SessionTools>>);
+
+impl std::fmt::Debug for SessionFactory {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(if self.0.is_some() { "a factory" } else { "none" })
+    }
 }
 
 impl RuntimeBuilder {
     /// Adds a component.
     pub fn component(mut self, component: ToolComponent) -> Self {
         self.components.push(component);
+        self
+    }
+
+    /// Adds a native tool: a function of this program.
+    pub fn native(mut self, tool: impl Into<AnyNativeTool>) -> Self {
+        self.natives.push(tool.into());
+        self
+    }
+
+    /// Adds a hook. The first is outermost.
+    pub fn hook(mut self, hook: impl Into<HookEntry>) -> Self {
+        self.hooks.push(hook.into());
+        self
+    }
+
+    /// Makes the tools that each session has beside the runtime's, when the session is first used.
+    pub fn session_tools(
+        mut self,
+        factory: impl Fn(&Identity) -> Vec<AnyNativeTool> + Send + Sync + 'static,
+    ) -> Self {
+        self.session_tools = SessionFactory(Some(Box::new(factory)));
         self
     }
 
@@ -90,7 +126,7 @@ impl RuntimeBuilder {
     /// The time for the whole path of a call, waiting included. Default 10 minutes.
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.config.call_timeout = timeout;
-        self.config.call_timeout_origin = Origin::setting("policy.call_timeout");
+        self.config.call_timeout_origin = Origin::setting(CALL_TIMEOUT);
         self
     }
 
@@ -138,10 +174,12 @@ impl RuntimeBuilder {
     /// As [`Self::build`].
     pub fn build_blocking(mut self) -> Result<Runtime> {
         let mut warnings = Vec::new();
-        let cache = self
-            .cache
-            .take()
-            .and_then(|folder| CompileCache::open(folder).inspect_err(|why| warnings.push(why.clone())).ok());
+        let (cache, cache_problem) = match self.cache.take().map(CompileCache::open) {
+            None => (None, None),
+            Some(Ok(cache)) => (Some(cache), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        warnings.extend(cache_problem.clone());
         let settings = self.engine_settings();
         let sandbox = Arc::new(Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?);
         let mut components: Vec<ToolComponent> =
@@ -154,18 +192,20 @@ impl RuntimeBuilder {
             None => Environment::of_process()?.folders,
         };
         all.check_write_grants(&folders)?;
-        let mut registry = Registry::default();
-        let mut loaded = Vec::new();
+        let hooks = std::mem::take(&mut self.hooks);
+        let registry = Registry::new(hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?);
+        let loading = Loading { limits: self.config.limits.clone(), over: self.over.clone(), settings };
+        let mut tools = Vec::new();
         let is_wanted = |component: &ToolComponent| {
             component.config.enabled && self.only.as_ref().is_none_or(|only| *only == component.config.name)
         };
         for component in components.into_iter().filter(is_wanted) {
-            let scopes = [&self.config.limits, &component.config.limits.clone()];
-            for (component, tools) in load(component, scopes, &self.over, &settings, &mut warnings)? {
-                tools.into_iter().try_for_each(|tool| registry.add(tool))?;
-                loaded.push(component);
-            }
+            tools.append(&mut loading.component(component, &mut warnings)?);
         }
+        for native in std::mem::take(&mut self.natives) {
+            tools.push(Arc::new(loading.native(native)?));
+        }
+        registry.add(tools)?;
         let output = self.config.output;
         let to_usize = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         let bounds =
@@ -173,8 +213,13 @@ impl RuntimeBuilder {
         Ok(Runtime {
             shared: Arc::new(Shared {
                 registry,
-                components: loaded,
+                loading,
+                config: Mutex::new(all),
+                folders,
+                session_tools: self.session_tools.0,
+                anonymous: Arc::default(),
                 warnings,
+                cache_problem,
                 door: Door::new(self.config.admission),
                 bounds,
                 output,
@@ -215,5 +260,5 @@ impl RuntimeBuilder {
 /// Where the time for a whole call was set; its default has an address as well, for errors to name.
 fn call_timeout_origin(config: &Config) -> Origin {
     let origin = config.call_timeout_origin.clone();
-    if origin.setting.is_empty() { Origin::setting("policy.call_timeout") } else { origin }
+    if origin.setting.is_empty() { Origin::setting(CALL_TIMEOUT) } else { origin }
 }

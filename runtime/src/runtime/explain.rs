@@ -10,7 +10,7 @@ use crate::limits::EffectiveLimits;
 use crate::tool::Tool;
 
 /// The first steps of a call: everything before its cell.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The tool, if there is one of that name.
@@ -26,27 +26,8 @@ pub struct Explanation {
 }
 
 impl Runtime {
-    /// Takes a call as far as its cell: nothing is compiled and no guest code runs.
+    /// Takes a call as far as its cell: nothing is compiled, and no guest code and no hook runs.
     pub fn explain(&self, call: ToolCall) -> Explanation {
-        let mut explanation =
-            Explanation { tool: None, arguments: None, repaired: Vec::new(), limits: None, error: None };
-        let call = self.call(call);
-        match path::find(&self.shared, &call.call.name) {
-            Err(error) => explanation.error = Some(error),
-            Ok(tool) => {
-                let limits = path::effective(tool, &call);
-                let limits = path::within_whole(&self.shared, limits, self.shared.call_timeout);
-                match path::canonical(tool, &limits, call.call.arguments.clone()) {
-                    Err(error) => explanation.error = Some(error),
-                    Ok((arguments, repaired)) => {
-                        explanation.arguments = Some(arguments);
-                        explanation.repaired = repaired;
-                    }
-                }
-                explanation.limits = Some(limits);
-                explanation.tool = Some(Arc::clone(tool));
-            }
-        }
-        explanation
+        path::explain(&self.anonymous(), call)
     }
 }

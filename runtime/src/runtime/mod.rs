@@ -1,15 +1,21 @@
 //! The runtime: every call, from whatever entry, goes through [`Runtime::call`].
 
 mod admission;
+mod after;
 mod answer;
 mod batch;
 mod builder;
+mod decide;
 mod explain;
+mod loading;
 mod path;
+mod runs;
+mod session;
+mod whole;
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -17,16 +23,20 @@ use tokio_util::sync::CancellationToken;
 pub use batch::Batch;
 pub use builder::RuntimeBuilder;
 pub use explain::Explanation;
+pub use loading::Registration;
+pub use session::{Identity, Session, SessionTools};
 
 use crate::call::{Outcome, ToolCall};
-use crate::config::OutputBounds;
+use crate::config::{Config, Folders, OutputBounds};
 use crate::error::Result;
 use crate::limits::Origin;
 use crate::output::{Bounds, OutputStore};
 use crate::registry::Registry;
 use crate::sandbox::Sandbox;
-use crate::tool::{LoadedComponent, Tool};
+use crate::tool::{Body, Tool};
 use admission::Door;
+use loading::Loading;
+use session::SessionState;
 
 /// Runs tools. Cheap to clone; usable from any thread, under any executor or none; never needs one to be dropped.
 #[derive(Clone)]
@@ -37,8 +47,14 @@ pub struct Runtime {
 /// What all clones share.
 struct Shared {
     registry: Registry,
-    components: Vec<Arc<LoadedComponent>>,
+    loading: Loading,
+    /// Every component that was ever loaded, for what no tool may write.
+    config: Mutex<Config>,
+    folders: Folders,
+    session_tools: Option<Box<SessionTools>>,
+    anonymous: Arc<SessionState>,
     warnings: Vec<String>,
+    cache_problem: Option<String>,
     door: Door,
     bounds: Bounds,
     output: OutputBounds,
@@ -65,36 +81,52 @@ impl Runtime {
 
     /// Calls a tool. Nothing runs until the call is awaited; dropping it ends its cell.
     pub fn call(&self, call: ToolCall) -> Call {
-        Call {
-            runtime: self.clone(),
-            call,
-            timeout: None,
-            cancel: CancellationToken::new(),
-            session: String::new(),
-        }
+        Call::new(self.anonymous(), call)
     }
 
-    /// The tool of that name.
+    /// The tool of that name, switched off or not.
     pub fn get(&self, name: &str) -> Option<Arc<Tool>> {
-        self.shared.registry.get(name).cloned()
+        self.shared.registry.now().get(name).map(|placed| Arc::clone(&placed.tool))
     }
 
-    /// All tools, in the order of their names.
+    /// The tools that can be called, in the order of their names.
     pub fn list(&self) -> Vec<Arc<Tool>> {
-        self.shared.registry.iter().cloned().collect()
+        self.anonymous().list()
     }
 
-    /// Rules of usage for the system prompt, by component.
+    /// Rules of usage for the system prompt, by component, of the tools that can be called.
     pub fn instructions(&self) -> Vec<(String, String)> {
-        let with = |component: &Arc<LoadedComponent>| {
-            component.instructions.clone().map(|instructions| (component.name.clone(), instructions))
-        };
-        self.shared.components.iter().filter_map(with).collect()
+        let mut all: Vec<(String, String)> = Vec::new();
+        for tool in self.list() {
+            let Some(instructions) = tool.instructions() else { continue };
+            if !all.iter().any(|(component, _)| component == tool.component()) {
+                all.push((tool.component().to_owned(), instructions.to_owned()));
+            }
+        }
+        all.sort();
+        all
+    }
+
+    /// Switches a group of tools on or off, for every session that does not say otherwise. Returns whether there is
+    /// such a group. Calls that run go on.
+    pub fn switch(&self, group: &str, on: bool) -> bool {
+        self.shared.registry.switch(group, on)
+    }
+
+    /// Changes whenever the tools or the groups do.
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.shared.registry.changes()
     }
 
     /// What was skipped or is unusual, in words, from the time of loading.
     pub fn warnings(&self) -> &[String] {
         &self.shared.warnings
+    }
+
+    /// Why the compile cache saves nothing, so that every process compiles anew; nothing as long as all is well. What
+    /// is wrong with writing to it shows once something was compiled.
+    pub fn cache_problem(&self) -> Option<&str> {
+        self.shared.cache_problem.as_deref().or_else(|| self.shared.sandbox.cache_problem())
     }
 
     /// Full outputs that were cut, by handle.
@@ -108,7 +140,9 @@ impl Runtime {
     /// The first component that does not compile.
     pub async fn warm(&self) -> Result<()> {
         for tool in self.list() {
-            tool.component.prepared(&self.shared.sandbox, tool.meter()).await?;
+            if let Body::Component { component, .. } = &tool.body {
+                component.prepared(&self.shared.sandbox, tool.meter()).await?;
+            }
         }
         Ok(())
     }
@@ -134,14 +168,17 @@ impl std::fmt::Debug for Runtime {
 #[derive(Debug)]
 #[must_use = "a call runs when it is awaited"]
 pub struct Call {
-    runtime: Runtime,
+    session: Session,
     call: ToolCall,
     timeout: Option<Duration>,
     cancel: CancellationToken,
-    session: String,
 }
 
 impl Call {
+    fn new(session: Session, call: ToolCall) -> Self {
+        Self { session, call, timeout: None, cancel: CancellationToken::new() }
+    }
+
     /// Lowers the time that the cell may take; a longer one than the tool's limit changes nothing.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -151,12 +188,6 @@ impl Call {
     /// Ends the call when `token` is cancelled, with the kind `cancelled`.
     pub fn cancel(mut self, token: CancellationToken) -> Self {
         self.cancel = token;
-        self
-    }
-
-    /// Binds the full output to a session: only that session reads it back. The default is one for all.
-    pub fn session(mut self, session: impl Into<String>) -> Self {
-        self.session = session.into();
         self
     }
 }

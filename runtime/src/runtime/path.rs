@@ -1,80 +1,176 @@
 //! The path of one call, in the order of the steps that the architecture numbers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::after::post_hooks;
 use super::answer::Answering;
-use super::{Call, Shared};
-use crate::call::{Arguments, CallError, ErrorKind, Outcome, Repair, Status, Usage, Violation};
-use crate::limits::{EffectiveLimits, Limit, Origin};
-use crate::sandbox::{CallContext, Cell, CellReport, Function, Invocation};
+use super::decide::pre_hooks;
+use super::explain::Explanation;
+use super::runs::{Repeated, Runs, Totals};
+use super::whole::{Whole, lowered, within_whole};
+use super::{Call, Session, Shared};
+use crate::call::{Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation};
+use crate::hook::{HookCall, around};
+use crate::limits::{EffectiveLimits, Limit, Origin, advice};
+use crate::registry::Placed;
 use crate::schema::{self, ParseError};
-use crate::tool::{Entry, Tool};
+use crate::tool::{Body, Entry, Tool};
 
 /// Runs a call from its entry to its outcome.
 pub(super) async fn run(mut call: Call) -> Outcome {
     let started = Instant::now();
-    let shared = Arc::clone(&call.runtime.shared);
-    let mut outcome = outcome_of(&call);
+    let shared = Arc::clone(&call.session.runtime.shared);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
-    let end = match find(&shared, &call.call.name) {
-        Ok(tool) => {
-            let tool = Arc::clone(tool);
-            let limits = effective(&tool, &call);
-            match canonical(&tool, &limits, arguments) {
-                Ok((arguments, repaired)) => {
-                    outcome.repaired = repaired;
-                    let report = cell(&shared, &call, &tool, arguments, Arc::clone(&limits), started).await;
-                    Ok((tool, limits, report))
-                }
-                Err(error) => Err(error),
+    let mut passage = Passage { outcome: Outcome::begin(&call.call), verdicts: Vec::new() };
+    let whole = Whole::of(&shared, &call, started);
+    let end = passage.ran(&shared, &call, &whole, arguments).await;
+    let mut outcome = passage.outcome;
+    match end {
+        Ok(Ran { placed, limits, ended, totals }) => {
+            answering(&shared, &call, &limits).answer(&placed.tool, ended, &mut outcome);
+            if let Some(totals) = totals {
+                totals.put_into(&mut outcome);
             }
         }
-        Err(error) => Err(error),
-    };
-    let answering = |limits| Answering {
-        bounds: &shared.bounds,
-        outputs: &shared.outputs,
-        session: &call.session,
-        limits,
-    };
-    match end {
-        Ok((tool, limits, report)) => answering(limits.as_ref()).answer(&tool, report, &mut outcome),
-        Err(error) => answering(&EffectiveLimits::default()).fail(error, &mut outcome),
+        Err(error) => answering(&shared, &call, &EffectiveLimits::default()).fail(error, &mut outcome),
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
     outcome
 }
 
-fn outcome_of(call: &Call) -> Outcome {
-    Outcome {
-        id: call.call.id.clone(),
-        name: call.call.name.clone(),
-        status: Status::Success,
-        content: Vec::new(),
-        structured: None,
-        truncated: None,
-        repaired: Vec::new(),
-        denials: Vec::new(),
-        logs: Vec::new(),
-        usage: Usage::default(),
-        error: None,
+/// What is known of a call on its way.
+struct Passage {
+    outcome: Outcome,
+    verdicts: Vec<Verdict>,
+}
+
+/// A call that was allowed to run, with how that ended.
+struct Ran {
+    placed: Arc<Placed>,
+    limits: Arc<EffectiveLimits>,
+    ended: Ended,
+    /// Where hooks may have run it several times, what all runs took.
+    totals: Option<Totals>,
+}
+
+impl Passage {
+    /// Steps 2 to 10. An error is one of a call that never ran.
+    async fn ran(
+        &mut self,
+        shared: &Arc<Shared>,
+        call: &Call,
+        whole: &Whole<'_>,
+        arguments: Arguments,
+    ) -> Result<Ran, CallError> {
+        let placed = find(&call.session, &call.call.name)?;
+        let limits = effective(&placed.tool, call);
+        let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
+        self.outcome.repaired = repaired;
+        if placed.hooks.is_empty() {
+            let meta = meta(call);
+            let runs = Runs { shared, call, tool: &placed.tool, limits: &limits, whole, meta: &meta };
+            let ended = runs.once(arguments).await;
+            return Ok(Ran { placed, limits, ended, totals: None });
+        }
+        self.hooked(shared, call, whole, placed, limits, arguments).await
+    }
+
+    /// Steps 5 to 10 where there are hooks.
+    async fn hooked(
+        &mut self,
+        shared: &Arc<Shared>,
+        call: &Call,
+        whole: &Whole<'_>,
+        placed: Arc<Placed>,
+        limits: Arc<EffectiveLimits>,
+        arguments: Value,
+    ) -> Result<Ran, CallError> {
+        let timers = shared.sandbox.handle();
+        let mut hooked = hook_call(call, &placed.tool, arguments);
+        let deciding =
+            pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
+        whole.within_anywhere(deciding).await?;
+        let runs = Runs { shared, call, tool: &placed.tool, limits: &limits, whole, meta: &hooked.meta };
+        let repeated = Repeated { runs, call: &hooked, totals: Mutex::default() };
+        let running = async { Ok(around(&placed.hooks.around, &hooked, &repeated).await) };
+        let ended = whole.with_grace(running).await.unwrap_or_else(Ended::failed);
+        let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let answering = answering(shared, call, &limits);
+        let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
+        let ended =
+            post_hooks(&placed.hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
+        Ok(Ran { placed, limits, ended, totals: Some(totals) })
     }
 }
 
+fn answering<'a>(shared: &'a Shared, call: &'a Call, limits: &'a EffectiveLimits) -> Answering<'a> {
+    Answering { bounds: &shared.bounds, outputs: &shared.outputs, session: call.session.name(), limits }
+}
+
+/// Takes a call as far as its cell: nothing is compiled and no guest code runs.
+pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
+    let mut explanation = Explanation::default();
+    let call = session.call(call);
+    let shared = &session.runtime.shared;
+    match find(session, &call.call.name) {
+        Err(error) => explanation.error = Some(error),
+        Ok(placed) => {
+            let limits = within_whole(shared, effective(&placed.tool, &call), Duration::ZERO);
+            match canonical(&placed.tool, &limits, call.call.arguments.clone()) {
+                Err(error) => explanation.error = Some(error),
+                Ok((arguments, repaired)) => {
+                    explanation.arguments = Some(arguments);
+                    explanation.repaired = repaired;
+                }
+            }
+            explanation.limits = Some(limits);
+            explanation.tool = Some(Arc::clone(&placed.tool));
+        }
+    }
+    explanation
+}
+
 /// Step 2.
-pub(super) fn find<'a>(shared: &'a Shared, name: &str) -> Result<&'a Arc<Tool>, CallError> {
-    shared.registry.get(name).ok_or_else(|| {
-        let near = shared.registry.nearest(name);
+fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
+    let Some(placed) = session.placed(name) else {
+        let near = session.nearest(name);
         let hint = match near.as_slice() {
             [] => String::new(),
             names => format!("; did you mean {}?", quoted(names)),
         };
-        CallError::new(ErrorKind::UnknownTool, format!("there is no tool `{}`{hint}", excerpt(name)))
-            .help("`toolcell list` shows the tools that there are")
-    })
+        let message = format!("there is no tool `{}`{hint}", excerpt(name));
+        return Err(CallError::new(ErrorKind::UnknownTool, message)
+            .help("`toolcell list` shows the tools that there are"));
+    };
+    if !session.is_active(&placed.tool) {
+        let group = placed.tool.group().unwrap_or_default();
+        let message = format!("the tool `{name}` is switched off, with its group `{group}`");
+        return Err(CallError::new(ErrorKind::ToolInactive, message)
+            .help(format!("switch the group `{group}` on for this session, or for all")));
+    }
+    Ok(placed)
+}
+
+/// The call as hooks see it. Of two entries of metadata with one key the first wins: the caller's, then that of a hook,
+/// then the session's.
+fn hook_call(call: &Call, tool: &Arc<Tool>, arguments: Value) -> HookCall {
+    let identity = &call.session.state.identity;
+    HookCall {
+        id: call.call.id.clone(),
+        tool: Arc::clone(tool),
+        arguments,
+        meta: meta(call),
+        meta_of_caller: call.call.meta.len(),
+        session: call.session.state.name().map(str::to_owned),
+        user: identity.user.clone(),
+    }
+}
+
+fn meta(call: &Call) -> Vec<(String, String)> {
+    call.call.meta.iter().chain(&call.session.state.meta).cloned().collect()
 }
 
 /// Steps 1, 3 and 4: the arguments as every later step sees them.
@@ -85,14 +181,21 @@ pub(super) fn canonical(
 ) -> Result<(Value, Vec<Repair>), CallError> {
     let bounds =
         schema::Bounds { bytes: limits.get_usize(Limit::ArgumentBytes), ..schema::Bounds::default() };
-    let mode = tool.component.repair;
+    let mode = tool.owner.repair;
     let parsed = match arguments {
         Arguments::Text(text) => schema::parse_arguments(&text, bounds, mode),
         Arguments::Value(value) => schema::accept_arguments(value, bounds, mode),
     };
     let (value, decoded) = parsed.map_err(|error| unreadable(&error, limits))?;
-    let Entry::Typed { signature, .. } = &tool.entry else {
-        return Ok((value, decoded.into_iter().collect()));
+    let signature = match &tool.body {
+        Body::Component { entry: Entry::Typed { signature, .. }, .. } => signature,
+        Body::Component { entry: Entry::Command, .. } => return Ok((value, decoded.into_iter().collect())),
+        Body::Native(native) => {
+            return match native.violations(&value) {
+                violations if violations.is_empty() => Ok((value, decoded.into_iter().collect())),
+                violations => Err(invalid(tool, violations)),
+            };
+        }
     };
     let (value, mut repaired) = schema::canonicalise(signature, value, mode);
     let violations = schema::validate(signature, &value);
@@ -109,7 +212,7 @@ fn unreadable(error: &ParseError, limits: &EffectiveLimits) -> CallError {
     if let ParseError::TooLarge { bytes, .. } = error {
         let wanted = u64::try_from(*bytes).unwrap_or(u64::MAX);
         let hit = limits.hit(Limit::ArgumentBytes, wanted);
-        unreadable = unreadable.help(format!("raise `{}`", hit.setting)).limit(hit);
+        unreadable = unreadable.help(advice(&hit)).limit(hit);
     }
     unreadable
 }
@@ -129,128 +232,13 @@ fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
 }
 
 /// The tool's limits, lowered by what the caller asked for.
-pub(super) fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
+fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
     match call.timeout {
         Some(timeout) if timeout < tool.limits.timeout() => {
-            lowered(&tool.limits, timeout, Origin::setting("the call's own timeout"))
+            lowered(&tool.limits, timeout, Duration::ZERO, Origin::setting("the call's own timeout"))
         }
         _ => Arc::clone(&tool.limits),
     }
-}
-
-/// The limits, lowered to what is left of the time for the whole path.
-pub(super) fn within_whole(
-    shared: &Shared,
-    limits: Arc<EffectiveLimits>,
-    remaining: Duration,
-) -> Arc<EffectiveLimits> {
-    if remaining < limits.timeout() {
-        lowered(&limits, remaining, shared.call_timeout_origin.clone())
-    } else {
-        limits
-    }
-}
-
-fn lowered(limits: &EffectiveLimits, timeout: Duration, origin: Origin) -> Arc<EffectiveLimits> {
-    let mut limits = limits.clone();
-    limits.cap_timeout(timeout, origin);
-    Arc::new(limits)
-}
-
-/// Step 8: a place, the native code, the cell.
-async fn cell(
-    shared: &Arc<Shared>,
-    call: &Call,
-    tool: &Arc<Tool>,
-    arguments: Value,
-    limits: Arc<EffectiveLimits>,
-    started: Instant,
-) -> CellReport {
-    let sandbox = &shared.sandbox;
-    let whole = Whole { shared, call, deadline: later(started, shared.call_timeout) };
-    let ready = async {
-        let permit = shared.door.enter(whole.deadline).await?;
-        let prepared = tool.component.prepared(sandbox, tool.meter()).await;
-        Ok((permit, prepared.map_err(|error| broken(&error))?))
-    };
-    let (permit, prepared) = match sandbox.entered(whole.within(ready)).await {
-        Ok(ready) => ready,
-        Err(error) => return CellReport::failed(error),
-    };
-    let remaining = whole.deadline.saturating_duration_since(Instant::now());
-    let limits = within_whole(shared, limits, remaining);
-    let invocation = match &tool.entry {
-        Entry::Typed { signature, typed, .. } => match tool.export(&prepared) {
-            Some(export) => {
-                let function = Function { export, signature: Arc::clone(signature), typed: *typed };
-                Invocation::Typed { function, arguments }
-            }
-            None => return CellReport::failed(gone(tool)),
-        },
-        Entry::Command => Invocation::Command {
-            stdin: arguments.to_string().into_bytes().into(),
-            name: tool.component.name.clone(),
-        },
-    };
-    let cell = Cell {
-        prepared,
-        invocation,
-        limits,
-        dirs: Arc::clone(&tool.dirs),
-        env: Arc::clone(&tool.component.env),
-        config: Arc::clone(&tool.component.config),
-        context: Arc::new(context(shared, call)),
-        cancel: call.cancel.clone(),
-    };
-    sandbox.run(cell, permit).await
-}
-
-fn context(shared: &Shared, call: &Call) -> CallContext {
-    CallContext {
-        call_id: match &call.call.id {
-            Value::Null => String::new(),
-            Value::String(id) => id.clone(),
-            id => id.to_string(),
-        },
-        session: Some(call.session.clone()).filter(|session| !session.is_empty()),
-        meta: call.call.meta.clone(),
-        budget_bytes: shared.output.max_bytes,
-        budget_lines: shared.output.max_lines,
-    }
-}
-
-/// The time for the whole path of a call.
-struct Whole<'a> {
-    shared: &'a Shared,
-    call: &'a Call,
-    deadline: Instant,
-}
-
-impl Whole<'_> {
-    /// `work`, unless the caller gives up or the time is over first. Must be polled where timers are in reach.
-    async fn within<T>(&self, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
-        tokio::select! {
-            biased;
-            done = work => done,
-            () = self.call.cancel.cancelled() => {
-                Err(CallError::new(ErrorKind::Cancelled, "the call was cancelled"))
-            }
-            () = tokio::time::sleep_until(self.deadline.into()) => Err(self.over()),
-        }
-    }
-
-    fn over(&self) -> CallError {
-        let allowed = Limit::Timeout.format(nanos(self.shared.call_timeout));
-        let message = format!("the call was not ready to run within {allowed}; try again later");
-        CallError::new(ErrorKind::Timeout, message).help("raise `policy.call_timeout`")
-    }
-}
-
-/// How far ahead a deadline can be: a century, which every clock and timer takes.
-const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-
-fn later(started: Instant, timeout: Duration) -> Instant {
-    started + timeout.min(FOREVER)
 }
 
 /// Milliseconds with three digits: microseconds are what the clock is good for.
@@ -258,20 +246,7 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn broken(error: &crate::error::Error) -> CallError {
-    CallError::new(ErrorKind::Internal, "the tool's component cannot be used").help(error.to_string())
-}
-
-fn gone(tool: &Tool) -> CallError {
-    CallError::new(ErrorKind::Internal, "the tool's component does not export its function")
-        .help(format!("{} of component `{}`", tool.origin, tool.component.name))
-}
-
-fn quoted(names: &[&str]) -> String {
+fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -6,6 +6,7 @@
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
@@ -19,6 +20,8 @@ use crate::policy::Digest;
 pub struct CompileCache {
     path: PathBuf,
     dir: Dir,
+    /// Why an entry could not be kept, the first time.
+    problem: OnceLock<String>,
 }
 
 /// The ending of the file that holds the checksum of the native code beside it.
@@ -49,14 +52,26 @@ impl CompileCache {
         let metadata = dir
             .dir_metadata()
             .map_err(|error| format!("cannot read the compile cache {}: {error}", path.display()))?;
-        if !is_owner_only(metadata.uid(), metadata.mode()) {
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
             return Err(format!(
-                "the compile cache {} can be written by others, so native code from it is not trusted; \
-                 run `chmod 700` on it or name another folder",
+                "the compile cache {} belongs to another user, so native code from it is not trusted and every \
+                 process compiles anew; name a folder of your own (TOOLCELL_HOME)",
                 path.display()
             ));
         }
-        Ok(Self { path, dir })
+        if !is_owner_only(metadata.uid(), metadata.mode()) {
+            return Err(format!(
+                "the compile cache {} can be written by others, so native code from it is not trusted and every \
+                 process compiles anew; remove what is in it and run `chmod 700` on it",
+                path.display()
+            ));
+        }
+        Ok(Self { path, dir, problem: OnceLock::new() })
+    }
+
+    /// Why compiled components could not be kept, if that happened.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.get().map(String::as_str)
     }
 
     /// The folder.
@@ -80,12 +95,23 @@ impl CompileCache {
         unsafe { Component::deserialize(engine, &code) }.ok()
     }
 
-    /// Keeps the compiled form. A cache that cannot be written is no error: the next process compiles again.
+    /// Keeps the compiled form. A cache that cannot be written is no error, but a [problem](Self::problem): the next
+    /// process compiles again.
     pub(crate) fn store(&self, engine: &Engine, digest: &Digest, code: &[u8]) {
         let name = EntryName::new(engine, digest);
         // The sum goes last: a reader between the two finds no entry or one whose sum does not match.
-        let _ =
+        let kept =
             self.replace(&name.code, code).and_then(|()| self.replace(&name.sum, checksum(code).as_bytes()));
+        if let Err(error) = kept {
+            self.problem.get_or_init(|| {
+                format!(
+                    "the compile cache {} cannot be written ({}), so every process compiles anew; make it writable, \
+                     or name another folder (TOOLCELL_HOME)",
+                    self.path.display(),
+                    error.kind()
+                )
+            });
+        }
     }
 
     /// Bytes and entries in the cache.

@@ -10,31 +10,27 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::{ComponentExportIndex, Instance, Val};
-use wasmtime::{CallHook, CallHookHandler, Store, StoreContextMut, Trap, UpdateDeadline};
+use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::WasiCtx;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi_config::WasiConfigVariables;
 
+use super::chosen::chosen_output;
+use super::crossing::Crossing;
 use super::deadline::{Stop, Watch, watched};
+use super::denials::Denials;
 use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
 use super::limiter::Limiter;
+use super::report::{denials, logs};
 use super::state::{Budget, CallContext, CellState, LazyWasi};
 use super::stdio::Sink;
 use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
-use crate::call::{CallError, Content, Denial, ErrorKind, LimitHit, Log, Violation};
+use crate::call::{CallError, Ended, ErrorKind, Returned, Violation};
 use crate::limits::{EffectiveLimits, Limit};
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
-
-/// Fuel for one crossing to the host: about what it costs in guest instructions, so that a loop of cheap host calls
-/// has a budget as well.
-const CROSSING_FUEL: u64 = 500;
-
-/// How long one poll may last, in nanoseconds, before a guest that calls the host must yield: by its own instructions
-/// alone it would hold the executor's thread for seconds.
-const LONG_POLL: u64 = 10_000_000;
 
 /// What runs in a cell.
 pub(crate) struct Cell {
@@ -64,54 +60,13 @@ pub(crate) struct Function {
     pub typed: Option<TypedCall>,
 }
 
-/// What a guest gave back.
-#[derive(Debug)]
-pub(crate) enum Returned {
-    /// A value; `None` for a function that returns nothing.
-    Value(Option<Value>),
-    /// Content blocks and data that the tool chose.
-    Output { content: Vec<Content>, structured: Option<Value> },
-    /// The tool's own error.
-    ToolError(Option<Value>),
-    /// A command that ended with exit code 0: what it printed.
-    Printed(String),
-}
-
-/// The end of a cell with everything that outlives its store.
-#[derive(Debug)]
-pub(crate) struct CellReport {
-    pub end: Result<Returned, CallError>,
-    pub chunks: Vec<Content>,
-    pub logs: Vec<Log>,
-    pub denials: Vec<Denial>,
-    pub fuel: Option<u64>,
-    pub memory_bytes: u64,
-    /// A limit of the directories that the guest was told of and may have ended for.
-    pub limit: Option<LimitHit>,
-}
-
-impl CellReport {
-    /// A report of a call that never reached a guest, or whose thread was lost.
-    pub fn failed(error: CallError) -> Self {
-        Self {
-            end: Err(error),
-            chunks: Vec::new(),
-            logs: Vec::new(),
-            denials: Vec::new(),
-            fuel: None,
-            memory_bytes: 0,
-            limit: None,
-        }
-    }
-}
-
 impl Cell {
     /// Runs the cell and hands its report to `report` before the store is dropped: nobody waits for that.
-    pub async fn run(self, report: impl FnOnce(CellReport)) {
+    pub async fn run(self, report: impl FnOnce(Ended)) {
         let watch = Watch::new(Instant::now() + self.limits.timeout(), self.cancel.clone());
         let mut store = match self.store(&watch) {
             Ok(store) => store,
-            Err(error) => return report(CellReport::failed(internal(&error))),
+            Err(error) => return report(Ended::failed(internal(&error))),
         };
         let end = {
             let work = AssertUnwindSafe(self.work(&mut store));
@@ -133,7 +88,7 @@ impl Cell {
                 wasi: LazyWasi::new(self.wasi(&stdout, &stderr)),
                 table,
                 limiter: Limiter::new(limits),
-                dirs: DirsState::new(Arc::clone(&self.dirs), limits),
+                dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()),
                 config: Arc::clone(&self.config),
                 context: Arc::clone(&self.context),
                 watch: watch.clone(),
@@ -144,7 +99,7 @@ impl Cell {
                 dropped_logs: 0,
                 chunks: Vec::new(),
                 chunk_bytes: 0,
-                denials: Vec::new(),
+                denials: Denials::default(),
                 lifting_result: false,
                 lift_bytes: self.lift_bytes(),
             },
@@ -289,7 +244,7 @@ impl Cell {
         &self,
         store: &mut Store<CellState>,
         ended: Result<std::thread::Result<wasmtime::Result<Result<Returned, CallError>>>, Stop>,
-    ) -> CellReport {
+    ) -> Ended {
         let fuel = match self.prepared.meter() {
             Meter::Fuel => {
                 store.get_fuel().ok().map(|left| self.limits.get(Limit::Fuel).saturating_sub(left))
@@ -297,7 +252,7 @@ impl Cell {
             Meter::Epoch => None,
         };
         let end = match ended {
-            Err(stop) => Err(end::stopped(stop, &self.limits)),
+            Err(stop) => Err(end::stopped(stop, &self.limits, store.data().watch.elapsed())),
             Ok(Err(_panic)) => Err(CallError::new(
                 ErrorKind::Internal,
                 "the host failed while it served the tool; the call had no result",
@@ -306,7 +261,7 @@ impl Cell {
             Ok(Ok(Ok(end))) => end,
         };
         let state = store.data_mut();
-        CellReport {
+        Ended {
             end,
             chunks: std::mem::take(&mut state.chunks),
             logs: logs(state, matches!(self.invocation, Invocation::Command { .. })),
@@ -318,68 +273,8 @@ impl Cell {
     }
 }
 
-/// What happens at every crossing: the clock is compared, fuel is charged, and a poll that lasts too long ends. Fuel
-/// alone would not end it: each charge starts the interval between yields anew.
-struct Crossing(Meter);
-
-#[wasmtime_wasi::async_trait]
-impl CallHookHandler<CellState> for Crossing {
-    async fn handle_call_event(
-        &self,
-        mut context: StoreContextMut<'_, CellState>,
-        hook: CallHook,
-    ) -> wasmtime::Result<()> {
-        match hook {
-            CallHook::CallingHost => {
-                if context.data().watch.check_poll()? > LONG_POLL {
-                    yield_now().await;
-                }
-                context.data_mut().lifting_result = false;
-                context.set_hostcall_fuel(HOST_CALL_BYTES);
-                match self.0 {
-                    Meter::Fuel => charge_crossing(&mut context),
-                    Meter::Epoch => Ok(()),
-                }
-            }
-            CallHook::ReturningFromHost => Ok(context.data().watch.check()?),
-            CallHook::ReturningFromWasm => {
-                let state = context.data_mut();
-                state.lifting_result = true;
-                let lift_bytes = state.lift_bytes;
-                context.set_hostcall_fuel(lift_bytes);
-                Ok(())
-            }
-            CallHook::CallingWasm => Ok(()),
-        }
-    }
-}
-
-/// Takes the price of a crossing.
-fn charge_crossing(context: &mut StoreContextMut<'_, CellState>) -> wasmtime::Result<()> {
-    match context.get_fuel()?.checked_sub(CROSSING_FUEL) {
-        Some(left) => context.set_fuel(left),
-        None => {
-            context.set_fuel(0)?;
-            Err(Trap::OutOfFuel.into())
-        }
-    }
-}
-
-/// Gives everybody else on the executor's thread a turn.
-async fn yield_now() {
-    let mut has_yielded = false;
-    std::future::poll_fn(|context| {
-        if std::mem::replace(&mut has_yielded, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
 /// A panic of a host function ends its own call and nothing else.
-async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Result<F::Output> {
+pub(crate) async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Result<F::Output> {
     let mut future = std::pin::pin!(future.0);
     std::future::poll_fn(move |context| {
         match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
@@ -390,50 +285,6 @@ async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Re
     .await
 }
 
-/// Content blocks and data that a tool chose, from the value of its `output`.
-fn chosen_output(value: &Value) -> Result<Returned, CallError> {
-    let blocks = value.get("content").and_then(Value::as_array);
-    let content = blocks.into_iter().flatten().filter_map(chosen_block).collect();
-    let structured = match value.get("structured").and_then(Value::as_str).map(serde_json::from_str::<Value>)
-    {
-        None => None,
-        Some(Ok(structured)) if structured.is_object() => Some(structured),
-        Some(_) => {
-            return Err(CallError::new(ErrorKind::Trapped, "the tool's structured output is no JSON object"));
-        }
-    };
-    Ok(Returned::Output { content, structured })
-}
-
-/// One block; `tag` and `val` are those of `toolcell:tool/types.content`.
-fn chosen_block(block: &Value) -> Option<Content> {
-    let value = block.get("val")?;
-    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let media = |value: (Option<String>, Option<String>)| Some((value.0?, value.1?));
-    Some(match block.get("tag")?.as_str()? {
-        "text" => Content::Text { text: value.as_str()?.to_owned() },
-        "json" => {
-            let text = value.as_str()?;
-            serde_json::from_str(text)
-                .map_or_else(|_| Content::Text { text: text.to_owned() }, |json| Content::Json { json })
-        }
-        "image" => {
-            let (data, mime_type) = media((text("data"), text("mime_type")))?;
-            Content::Image { data, mime_type }
-        }
-        "audio" => {
-            let (data, mime_type) = media((text("data"), text("mime_type")))?;
-            Content::Audio { data, mime_type }
-        }
-        "blob" => {
-            let (data, mime_type) = media((text("data"), text("mime_type")))?;
-            Content::Blob { data, mime_type, uri: text("uri") }
-        }
-        "link" => Content::Link { uri: text("uri")?, name: text("name"), mime_type: text("mime_type") },
-        _ => return None,
-    })
-}
-
 fn unfit(violations: Vec<Violation>) -> CallError {
     let mut error = CallError::new(ErrorKind::InvalidArguments, "the arguments do not fit the tool's types");
     error.violations = violations;
@@ -442,23 +293,4 @@ fn unfit(violations: Vec<Violation>) -> CallError {
 
 fn internal(error: &wasmtime::Error) -> CallError {
     CallError::new(ErrorKind::Internal, "the cell could not be made").help(error.root_cause().to_string())
-}
-
-/// Everything that the guest printed and logged.
-fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
-    let mut logs = std::mem::take(&mut state.logs);
-    if state.dropped_logs > 0 {
-        logs.push(Log::new("warn", format!("[... {} more records were not kept ...]", state.dropped_logs)));
-    }
-    if !is_command {
-        logs.extend(state.stdout.text().map(|text| Log::new("stdout", text)));
-    }
-    logs.extend(state.stderr.text().map(|text| Log::new("stderr", text)));
-    logs
-}
-
-fn denials(state: &mut CellState) -> Vec<Denial> {
-    let mut denials = state.dirs.denials().to_vec();
-    denials.append(&mut state.denials);
-    denials
 }

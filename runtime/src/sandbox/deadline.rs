@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +35,11 @@ impl Watch {
     /// A watch that says stop at `deadline` or when `cancel` is cancelled.
     pub fn new(deadline: Instant, cancel: CancellationToken) -> Self {
         Self { started: Instant::now(), deadline, cancel, poll_started: Arc::default() }
+    }
+
+    /// For how long the watch has run.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
     }
 
     /// An error once the time is over or the caller gave up.
@@ -102,8 +107,6 @@ pub(crate) async fn watched<F: Future>(watch: &Watch, future: F) -> Result<F::Ou
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn watch(after: Duration) -> Watch {

@@ -1,14 +1,17 @@
 //! How a cell ended, in one of the closed set of kinds. wasmtime's own words never reach a reader: they are told
 //! apart by type where they have one and by text where they have not (pinned by tests).
 
+use std::time::Duration;
+
 use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
 
 use super::deadline::Stop;
+use super::limiter::Refusal;
 use super::state::{CapabilityRefused, CellState, LimitExceeded};
 use crate::call::{CallError, ErrorKind};
-use crate::limits::{EffectiveLimits, Limit};
+use crate::limits::{EffectiveLimits, Limit, advice};
 
 /// What of a panic's text is worth repeating; the whole of it is in the logs.
 const MAX_PANIC_BYTES: usize = 500;
@@ -17,7 +20,7 @@ const MAX_PANIC_BYTES: usize = 500;
 pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Option<u64>) -> CallError {
     let limits = state.budget.limits();
     if let Some(stop) = error.downcast_ref::<Stop>() {
-        return stopped(*stop, limits);
+        return stopped(*stop, limits, state.watch.elapsed());
     }
     if let Some(exceeded) = error.downcast_ref::<LimitExceeded>() {
         return limit_error(exceeded.limit, exceeded.wanted, limits);
@@ -33,11 +36,11 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => return out_of_fuel(limits, fuel_used),
-        Some(Trap::Interrupt) => return stopped(Stop::Deadline, limits),
+        Some(Trap::Interrupt) => return stopped(Stop::Deadline, limits, state.watch.elapsed()),
         Some(Trap::StackOverflow) => return stack_overflow(limits),
         _ => {}
     }
-    if let Some(refusal) = state.limiter.refusal() {
+    if let Some(refusal) = state.limiter.refusal().filter(|refusal| explains(refusal, error, state)) {
         return limit_error(refusal.limit, refusal.wanted, limits);
     }
     if let Some((limit, wanted)) = state.dirs.limit_hit() {
@@ -63,14 +66,32 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     }
 }
 
-/// A call that was stopped from outside.
-pub(super) fn stopped(stop: Stop, limits: &EffectiveLimits) -> CallError {
+/// Whether the guest ended for a refused growth, the last that it asked for, and not for something later: it aborted
+/// and said nothing of another reason, or used what it did not get. Without a trap, it never began.
+fn explains(refusal: &Refusal, error: &wasmtime::Error, state: &CellState) -> bool {
+    let Some(trap) = error.downcast_ref::<Trap>() else { return true };
+    match (trap, refusal.limit) {
+        (Trap::UnreachableCodeReached, _) => panic_text(state).is_none_or(|text| is_about_memory(&text)),
+        (Trap::MemoryOutOfBounds, Limit::Memory) => true,
+        (Trap::TableOutOfBounds | Trap::IndirectCallToNull, Limit::TableElements) => true,
+        _ => false,
+    }
+}
+
+/// Whether a panic speaks of an allocation that failed, in the words of Rust's standard library.
+fn is_about_memory(text: &str) -> bool {
+    ["memory allocation of", "AllocError", "OutOfMemory"].iter().any(|words| text.contains(words))
+}
+
+/// A call that was stopped from outside after its cell ran for `elapsed`.
+pub(super) fn stopped(stop: Stop, limits: &EffectiveLimits, elapsed: Duration) -> CallError {
     match stop {
         Stop::Cancelled => CallError::new(ErrorKind::Cancelled, "the call was cancelled"),
         Stop::Deadline => {
-            let allowed = Limit::Timeout.format(limits.get(Limit::Timeout));
-            let message = format!("the tool did not finish within {allowed}; ask for less work in one call");
-            with_limit(ErrorKind::Timeout, message, Limit::Timeout, format!("more than {allowed}"), limits)
+            let hit = limits.timeout_hit(elapsed);
+            let message =
+                format!("the tool did not finish within {}; ask for less work in one call", hit.allowed);
+            CallError::new(ErrorKind::Timeout, message).help(advice(&hit)).limit(hit)
         }
     }
 }
@@ -99,19 +120,8 @@ fn with_limit(
     used: String,
     limits: &EffectiveLimits,
 ) -> CallError {
-    let mut hit = limits.hit_text(limit, used);
-    let mut help = format!("raise `{}`", hit.setting);
-    if let Some(at) = &hit.at {
-        help.push_str(&format!(" ({at})"));
-    }
-    // The time for a whole call is not what the flag sets.
-    if hit.setting == "policy.call_timeout" {
-        hit.flag = None;
-    }
-    if let Some(flag) = hit.flag.as_ref().filter(|flag| **flag != hit.setting) {
-        help.push_str(&format!(" or pass `{flag}`"));
-    }
-    CallError::new(kind, message).help(help).limit(hit)
+    let hit = limits.hit_text(limit, used);
+    CallError::new(kind, message).help(advice(&hit)).limit(hit)
 }
 
 fn out_of_fuel(limits: &EffectiveLimits, used: Option<u64>) -> CallError {
@@ -162,6 +172,12 @@ fn exited(code: i32) -> CallError {
 }
 
 fn panicked(state: &CellState) -> Option<CallError> {
+    let text = panic_text(state)?;
+    Some(CallError::new(ErrorKind::Panicked, format!("the tool panicked: {text}")))
+}
+
+/// The message of the panic that the guest ended with, bounded.
+fn panic_text(state: &CellState) -> Option<String> {
     let stderr = state.stderr.text()?;
     // Rust prints the thread and the position in one line, then the message on lines of its own, which may say
     // anything.
@@ -175,8 +191,7 @@ fn panicked(state: &CellState) -> Option<CallError> {
     }
     let message = message.split("\nnote: ").next().unwrap_or(message).trim();
     let end = message.floor_char_boundary(MAX_PANIC_BYTES);
-    let message = message.get(..end).unwrap_or_default();
-    Some(CallError::new(ErrorKind::Panicked, format!("the tool panicked: {message}")))
+    message.get(..end).map(str::to_owned)
 }
 
 /// Whether the operating system had no memory, address space or mapping left for the cell.

@@ -12,6 +12,10 @@ pub(crate) struct Refusal {
     pub wanted: u64,
 }
 
+/// Host calls after a refusal until the guest counts as having survived it. Ending for want of memory takes a few:
+/// Rust's abort writes its message to standard error in three pieces of four calls each.
+const CALLS_TO_SURVIVE: u32 = 64;
+
 /// Counts over all memories and tables of one store; wasmtime's own limits are per memory.
 #[derive(Debug)]
 pub(crate) struct Limiter {
@@ -22,6 +26,7 @@ pub(crate) struct Limiter {
     table: u64,
     instances: usize,
     refusal: Option<Refusal>,
+    calls_since: u32,
 }
 
 impl Limiter {
@@ -34,6 +39,7 @@ impl Limiter {
             table: 0,
             instances: limits.get_usize(Limit::Instances),
             refusal: None,
+            calls_since: 0,
         }
     }
 
@@ -42,9 +48,26 @@ impl Limiter {
         self.memory_peak
     }
 
-    /// The last growth that was refused and not followed by one that succeeded.
+    /// The refusal of the guest's last attempt to grow, unless the guest went on well without.
     pub fn refusal(&self) -> Option<Refusal> {
         self.refusal
+    }
+
+    /// The guest calls the host.
+    #[inline]
+    pub fn calling_host(&mut self) {
+        if self.refusal.is_none() {
+            return;
+        }
+        self.calls_since = self.calls_since.saturating_add(1);
+        if self.calls_since > CALLS_TO_SURVIVE {
+            self.refusal = None;
+        }
+    }
+
+    fn refuse(&mut self, limit: Limit, wanted: u64) {
+        self.refusal = Some(Refusal { limit, wanted });
+        self.calls_since = 0;
     }
 }
 
@@ -62,14 +85,14 @@ impl ResourceLimiter for Limiter {
     ) -> wasmtime::Result<bool> {
         let wanted = grown(self.memory, current, desired);
         if wanted > self.memory_limit {
-            self.refusal = Some(Refusal { limit: Limit::Memory, wanted });
+            self.refuse(Limit::Memory, wanted);
             return Ok(false);
         }
         // Growth past the memory's own maximum fails after this; it must not be counted.
         if maximum.is_none_or(|maximum| desired <= maximum) {
             self.memory = wanted;
             self.memory_peak = self.memory_peak.max(wanted);
-            self.refusal = self.refusal.filter(|refusal| refusal.limit != Limit::Memory);
+            self.refusal = None;
         }
         Ok(true)
     }
@@ -82,11 +105,12 @@ impl ResourceLimiter for Limiter {
     ) -> wasmtime::Result<bool> {
         let wanted = grown(self.table, current, desired);
         if wanted > self.table_limit {
-            self.refusal = Some(Refusal { limit: Limit::TableElements, wanted });
+            self.refuse(Limit::TableElements, wanted);
             return Ok(false);
         }
         if maximum.is_none_or(|maximum| desired <= maximum) {
             self.table = wanted;
+            self.refusal = None;
         }
         Ok(true)
     }
@@ -119,6 +143,21 @@ mod tests {
         assert_eq!(limiter.refusal(), Some(Refusal { limit: Limit::Memory, wanted: 120 }));
         assert!(limiter.memory_growing(0, 40, None)?);
         assert_eq!((limiter.memory_peak(), limiter.refusal()), (100, None));
+        Ok(())
+    }
+
+    #[test]
+    fn a_guest_that_goes_on_has_survived_a_refusal() -> wasmtime::Result<()> {
+        let limits = Limits::resolve([&Limits::new().memory(100)]);
+        let mut limiter = Limiter::new(&limits);
+        assert!(!limiter.memory_growing(0, 120, None)?);
+        (0..CALLS_TO_SURVIVE).for_each(|_| limiter.calling_host());
+        assert!(limiter.refusal().is_some(), "it may be writing why it ends");
+        limiter.calling_host();
+        assert_eq!(limiter.refusal(), None);
+        assert!(!limiter.memory_growing(0, 120, None)?);
+        assert!(limiter.table_growing(0, 1, None)?, "another attempt");
+        assert_eq!(limiter.refusal(), None);
         Ok(())
     }
 }

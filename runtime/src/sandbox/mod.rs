@@ -3,19 +3,23 @@
 //!
 //! In reading order: `engine` (settings and slots), `cache` and `compiler` (native code), `host` (what a
 //! guest can import), `dirs` and `stdio` (what of the outside it touches), `state`, `limiter` and
-//! `deadline` (what bounds it), `cell` (one call), `threads` and `reactor` (where it runs), `end` (how it
-//! ended).
+//! `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
+//! host), `threads` and `reactor` (where it runs), `end`, `report` and `chosen` (how it ended, and with what).
 
 mod cache;
 mod cell;
+mod chosen;
 mod compiler;
+mod crossing;
 mod deadline;
+mod denials;
 pub mod dirs;
 mod end;
 mod engine;
 mod host;
 mod limiter;
 mod reactor;
+mod report;
 mod state;
 mod stdio;
 mod threads;
@@ -23,14 +27,14 @@ mod typed;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre, Linker};
 use wasmtime::{Engine, Store};
 
 pub use cache::CompileCache;
-pub(crate) use cell::{Cell, CellReport, Function, Invocation, Returned};
+pub(crate) use cell::{Cell, Function, Invocation, catch_unwind};
 pub use compiler::{CHILD_ARGUMENT, Compiler, compile_as_child};
 pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
@@ -39,7 +43,7 @@ pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
 pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
 
-use crate::call::{CallError, ErrorKind};
+use crate::call::{CallError, Ended, ErrorKind};
 use crate::error::{Error, Result};
 use crate::policy::Digest;
 use engine::Engines;
@@ -97,6 +101,11 @@ impl Sandbox {
         self.engines.fell_back()
     }
 
+    /// Why compiled components could not be kept, if that happened.
+    pub fn cache_problem(&self) -> Option<&str> {
+        self.cache.as_ref().and_then(CompileCache::problem)
+    }
+
     /// The handle under which timers and blocking work run.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.reactor.handle()
@@ -131,7 +140,7 @@ impl Sandbox {
                 .map_err(wrong)?,
         };
         let mut linker = Linker::clone(self.linker(meter)?.as_ref());
-        host::add_refused(&mut linker, engine, &component, name)
+        host::add_refused(&mut linker, engine, &component)
             .and_then(|()| linker.instantiate_pre(&component))
             .map(|pre| Prepared::new(pre, meter))
             .map_err(|error| wrong(format!("it cannot be linked: {}", error.root_cause())))
@@ -151,7 +160,7 @@ impl Sandbox {
 
     /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories. `permit` is
     /// held until the store is dropped, whatever happened to the caller.
-    pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> CellReport {
+    pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
         if cell.dirs.is_empty() {
             let mut report = None;
             Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
@@ -162,11 +171,12 @@ impl Sandbox {
         cell.cancel = cell.cancel.child_token();
         let _cancelled_with_caller = cell.cancel.clone().drop_guard();
         let patience = cell.limits.timeout().saturating_add(STUCK_AFTER);
+        let begun = Instant::now();
         let (sender, receiver) = oneshot::channel();
         let limits = Arc::clone(&cell.limits);
         let started = self.threads.run(cell.run(|report| drop(sender.send(report))), permit);
         if started.is_err() {
-            return CellReport::failed(CallError::new(
+            return Ended::failed(CallError::new(
                 ErrorKind::Busy,
                 "the host has no thread for this call; try again",
             ));
@@ -175,7 +185,7 @@ impl Sandbox {
         match Entered::new(self.handle().clone(), waited).await {
             Some(Ok(report)) => report,
             Some(Err(_)) => lost(),
-            None => CellReport::failed(end::stopped(deadline::Stop::Deadline, &limits)),
+            None => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),
         }
     }
 }
@@ -186,13 +196,18 @@ impl Drop for Sandbox {
     }
 }
 
+/// The error of a call whose time is over after it ran for `elapsed`.
+pub(crate) fn stopped_at_deadline(limits: &crate::limits::EffectiveLimits, elapsed: Duration) -> CallError {
+    end::stopped(deadline::Stop::Deadline, limits, elapsed)
+}
+
 /// `tokio::time::timeout` made where the timers are in reach.
 async fn tokio_timeout<F: Future>(patience: Duration, future: F) -> Option<F::Output> {
     tokio::time::timeout(patience, future).await.ok()
 }
 
-fn lost() -> CellReport {
-    CellReport::failed(CallError::new(ErrorKind::Internal, "the thread of the call was lost"))
+fn lost() -> Ended {
+    Ended::failed(CallError::new(ErrorKind::Internal, "the thread of the call was lost"))
 }
 
 /// A component that is compiled and linked: what every call of it starts from.

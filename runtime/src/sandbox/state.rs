@@ -7,10 +7,11 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_config::WasiConfigVariables;
 
 use super::deadline::Watch;
+use super::denials::Denials;
 use super::dirs::DirsState;
 use super::limiter::Limiter;
 use super::stdio::Sink;
-use crate::call::{Content, Denial, Log};
+use crate::call::{Content, Log};
 use crate::limits::{EffectiveLimits, Limit};
 
 /// What a guest may learn of its call through `toolcell:tool/context`.
@@ -40,9 +41,6 @@ pub(crate) struct CapabilityRefused {
     pub function: String,
 }
 
-/// How many refusals are kept; a guest that probes in a loop learns nothing more, and neither does the reader.
-const MAX_DENIALS: usize = 32;
-
 /// How many bytes of one log record are kept.
 const MAX_RECORD_BYTES: usize = 4 << 10;
 
@@ -62,7 +60,7 @@ pub(crate) struct CellState {
     pub dropped_logs: u64,
     pub chunks: Vec<Content>,
     pub chunk_bytes: u64,
-    pub denials: Vec<Denial>,
+    pub denials: Denials,
     /// Whether the guest returned, so that what is copied now is its result.
     pub lifting_result: bool,
     /// What the host may spend on that, in wasmtime's count.
@@ -129,13 +127,6 @@ fn charge(used: &mut u64, bytes: u64, limit: Limit, limits: &EffectiveLimits) ->
 }
 
 impl CellState {
-    /// Notes that the host refused something, once for each kind of refusal.
-    pub fn deny(&mut self, denial: Denial) {
-        if self.denials.len() < MAX_DENIALS && !self.denials.contains(&denial) {
-            self.denials.push(denial);
-        }
-    }
-
     /// Keeps a log record within the call's limit, or counts it.
     pub fn log(&mut self, level: &str, text: &str) {
         let kept = self.logs.len();

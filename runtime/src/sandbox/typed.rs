@@ -8,10 +8,9 @@ use serde_json::Value;
 use wasmtime::Store;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, Lift, Lower};
 
-use super::cell::Returned;
 use super::end::result_too_large;
 use super::state::CellState;
-use crate::call::CallError;
+use crate::call::{CallError, Returned};
 use crate::limits::Limit;
 use crate::schema::{FastPath, FastResult, FastType, FastValue, Signature};
 

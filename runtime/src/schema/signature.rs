@@ -108,4 +108,13 @@ impl Returns {
             }
         }
     }
+
+    /// The value inside of structured content, the inverse of [`Self::structured`].
+    pub fn unwrapped(&self, structured: &Value) -> Option<Value> {
+        match &self.ok {
+            Some(shape) if shape.is_object() => Some(structured.clone()),
+            Some(_) => structured.get("result").cloned(),
+            None => None,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::config::{ComponentConfig, Source, ToolSettings};
-use crate::limits::Limits;
+use crate::limits::{Limits, Origin};
 use crate::policy::{Digest, Grant};
 use crate::schema::RepairMode;
 
@@ -14,6 +14,7 @@ pub struct ToolComponent {
     pub(crate) config: ComponentConfig,
     pub(crate) bytes: Option<Cow<'static, [u8]>>,
     pub(crate) wit: Option<PathBuf>,
+    pub(crate) world: Option<String>,
 }
 
 impl ToolComponent {
@@ -115,6 +116,20 @@ impl ToolComponent {
         self
     }
 
+    /// The world in that folder that it was built for; needed where there are several.
+    #[must_use]
+    pub fn world(mut self, name: impl Into<String>) -> Self {
+        self.world = Some(name.into());
+        self
+    }
+
+    /// What named it, where that is a flag of a command line: denials and errors then name the flags that grant.
+    #[must_use]
+    pub fn named_by_flag(mut self, flag: impl Into<String>) -> Self {
+        self.config.origin = Origin::setting(flag.into());
+        self
+    }
+
     /// Everything that is set so far.
     pub fn config(&self) -> &ComponentConfig {
         &self.config
@@ -127,7 +142,7 @@ impl ToolComponent {
 
 impl From<ComponentConfig> for ToolComponent {
     fn from(config: ComponentConfig) -> Self {
-        Self { config, bytes: None, wit: None }
+        Self { config, bytes: None, wit: None, world: None }
     }
 }
 

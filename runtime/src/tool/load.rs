@@ -2,59 +2,23 @@
 //! compiled and no guest code runs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use toolcell_package::{Export, Package, ToolDoc};
+use toolcell_package::Package;
 
+use super::candidate::{Candidate, Offered, candidates};
 use super::component::name_of;
 use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
-use super::{Entry, Tool, ToolComponent, builtin_bytes};
+use super::misset::{listed, misset, placed};
+use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
-use crate::limits::{Limit, Limits};
-use crate::policy::{Digest, Grant};
-use crate::sandbox::{ConfigVariables, DirTemplate, EngineSettings, Meter, Prepared, Sandbox, TypedCall};
-use crate::schema::{RepairMode, Signature, nearest, tool_name};
-
-/// A component that is ready to be compiled, and once it is, to be called.
-pub(crate) struct LoadedComponent {
-    pub name: String,
-    pub digest: Digest,
-    pub grant: Grant,
-    pub instructions: Option<String>,
-    pub repair: RepairMode,
-    pub env: Arc<BTreeMap<String, String>>,
-    pub config: Arc<ConfigVariables>,
-    bytes: Arc<Cow<'static, [u8]>>,
-    fuel: OnceCell<Arc<Prepared>>,
-    epoch: OnceCell<Arc<Prepared>>,
-}
-
-impl LoadedComponent {
-    /// The component's native code for `meter`, compiled when first needed and only once, on a thread that may
-    /// wait: other calls go on.
-    pub async fn prepared(self: &Arc<Self>, sandbox: &Arc<Sandbox>, meter: Meter) -> Result<Arc<Prepared>> {
-        let slot = match meter {
-            Meter::Fuel => &self.fuel,
-            Meter::Epoch => &self.epoch,
-        };
-        let prepared = slot.get_or_try_init(|| async {
-            let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
-            let prepare = move || {
-                preparing.prepare(&component.name, component.bytes.as_ref(), &component.digest, meter)
-            };
-            match sandbox.handle().spawn_blocking(prepare).await {
-                Ok(prepared) => prepared.map(Arc::new),
-                Err(_) => Err(Error::component(self.name.as_str(), "the compiler failed on it")),
-            }
-        });
-        prepared.await.map(Arc::clone)
-    }
-}
+use crate::limits::{Limit, Limits, Origin};
+use crate::policy::Digest;
+use crate::sandbox::{DirTemplate, EngineSettings};
+use crate::schema::{nearest, tool_name};
 
 /// A component with the tools that it has.
 pub(crate) type Loaded = (Arc<LoadedComponent>, Vec<Arc<Tool>>);
@@ -69,21 +33,19 @@ pub(crate) fn load(
 ) -> Result<Vec<Loaded>> {
     let loader = Loader { config: &component.config, scopes, over, settings };
     let name = &component.config.name;
+    let wit = component.wit.as_deref().map(|folder| (folder, component.world.as_deref()));
     if let Some(bytes) = component.bytes {
-        return loader.component(name, bytes, component.wit.as_deref(), warnings).map(|loaded| vec![loaded]);
+        return loader.single(name, bytes, wit, warnings);
     }
     match &component.config.source {
         Source::Folder(folder) => loader.folder(folder, warnings),
         Source::File(path) => {
             let bytes = read(path)?;
-            let wit = component.wit.as_deref();
-            let loaded =
-                loader.component(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))?;
-            Ok(vec![loaded])
+            loader.single(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))
         }
         Source::Builtin(builtin_name) => {
             let bytes = builtin_bytes(builtin_name)?;
-            loader.component(name, bytes.into(), None, warnings).map(|loaded| vec![loaded])
+            loader.single(name, bytes.into(), None, warnings)
         }
     }
 }
@@ -129,11 +91,12 @@ impl Loader<'_> {
             .filter(|path| path.extension().is_some_and(|ending| ending == "wasm"))
             .collect();
         files.sort();
-        let mut loaded = Vec::new();
+        let (mut loaded, mut offered) = (Vec::new(), Vec::new());
+        let count = files.len();
         for file in files {
             let name = format!("{}.{}", self.config.name, name_of(&file));
             let component = read(&file)
-                .and_then(|bytes| self.component(&name, bytes.into(), None, warnings))
+                .and_then(|bytes| self.component(&name, bytes.into(), None, &mut offered, warnings))
                 .map_err(|error| named(error, &file));
             match component {
                 Ok(component) => loaded.push(component),
@@ -147,25 +110,49 @@ impl Loader<'_> {
                 folder.display()
             ));
         }
+        match self.check_names(&offered) {
+            // What a setting means may be in a file that was skipped, which takes no other down.
+            Err(error) if loaded.len() < count => warnings.push(error.to_string()),
+            checked => checked?,
+        }
         Ok(loaded)
     }
 
+    /// A component that is alone under its settings.
+    fn single(
+        &self,
+        name: &str,
+        bytes: Cow<'static, [u8]>,
+        wit: Option<(&Path, Option<&str>)>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Loaded>> {
+        let mut offered = Vec::new();
+        let loaded = self.component(name, bytes, wit, &mut offered, warnings)?;
+        self.check_names(&offered)?;
+        Ok(vec![loaded])
+    }
+
+    /// A component; what it offers as tools is added to `offered`, wanted or not.
     fn component(
         &self,
         name: &str,
         bytes: Cow<'static, [u8]>,
-        wit: Option<&Path>,
+        wit: Option<(&Path, Option<&str>)>,
+        offered: &mut Vec<Offered>,
         warnings: &mut Vec<String>,
     ) -> Result<Loaded> {
         let wrong = |message: String| Error::component(name, message);
         let digest = Digest::of(&bytes);
         if let Some(pin) = self.config.digest.filter(|pin| *pin != digest) {
-            return Err(wrong(format!("its content is {digest} and the configuration wants {pin}")));
+            let message = format!(
+                "wants {pin}, and the content is {digest}; if that is what you mean to run, write this digest"
+            );
+            return Err(misset(&self.config.origin_of("digest"), message));
         }
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
-        if let Some(wit) = wit {
+        if let Some((folder, world)) = wit {
             let package =
-                Package::from_wit_dir(wit, None).map_err(|error| wrong(format!("its WIT: {error}")))?;
+                Package::from_wit_dir(folder, world).map_err(|error| wrong(format!("its WIT: {error}")))?;
             inspection.package = Some(readable(package));
         }
         if let Some(refusal) = classify_imports(&inspection, &self.config.grant).refusal() {
@@ -173,13 +160,17 @@ impl Loader<'_> {
         }
         warnings.extend(lints(&inspection).into_iter().map(|lint| format!("{name}: {lint}")));
         let package = inspection.package.clone().unwrap_or_default();
-        let setting = format!("component.{}.grant.dirs", self.config.name);
-        let component = Arc::new(LoadedComponent {
+        let setting = self.config.dirs_setting();
+        let owner = Owner {
             name: name.to_owned(),
             digest,
+            group: None,
             grant: self.config.grant.clone(),
             instructions: self.config.instructions.clone().or(package.instructions.clone()),
             repair: self.config.repair,
+        };
+        let component = Arc::new(LoadedComponent {
+            owner: Arc::new(owner),
             env: Arc::new(self.config.grant.env.clone()),
             config: Arc::new(self.config.grant.config.clone().into_iter().collect()),
             bytes: Arc::new(bytes),
@@ -190,104 +181,86 @@ impl Loader<'_> {
             full: DirTemplate::open(&self.config.grant.dirs, &setting)?,
             read_only: DirTemplate::open(&self.config.grant.read_only().dirs, &setting)?,
         };
-        let tools = self.tools(&component, &inspection, &package, &dirs, warnings)?;
+        let candidates = candidates(&component, &inspection, &package, warnings)?;
+        offered.extend(candidates.iter().map(|candidate| candidate.offered.clone()));
+        let wanted = candidates.into_iter().filter(|candidate| self.is_wanted(&candidate.offered));
+        let tools: Vec<Arc<Tool>> =
+            wanted.map(|candidate| self.tool(&component, candidate, &dirs)).collect::<Result<_>>()?;
         for tool in &tools {
             self.fits(&inspection, tool)?;
         }
         Ok((component, tools))
     }
 
-    fn tools(
-        &self,
-        component: &Arc<LoadedComponent>,
-        inspection: &Inspection,
-        package: &Package,
-        dirs: &Dirs,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<Arc<Tool>>> {
-        let functions = inspection.functions();
-        let mut candidates = Vec::new();
-        for export in &functions {
-            match typed(inspection, package, export) {
-                Ok(candidate) => candidates.push(candidate),
-                Err(Unfit::Component(message)) => return Err(Error::component(&component.name, message)),
-                Err(Unfit::Function(message)) => {
-                    let origin = origin_of(export);
-                    warnings.push(format!("{}: `{origin}` is no tool: {message}", component.name));
-                }
+    /// A setting that names no tool would be one that nothing enforces.
+    fn check_names(&self, offered: &[Offered]) -> Result<()> {
+        let config = self.config;
+        let tools = config.tools.iter().flatten().enumerate();
+        let tools = tools.map(|(index, name)| (name, config.origin_of(&format!("tools[{index}]"))));
+        let settings = config.tool_settings.iter().map(|(name, settings)| {
+            let unknown = || Origin::setting(format!("component.{}.tool.{name}", config.name));
+            let known = Some(settings.origin.clone()).filter(|origin| !origin.setting.is_empty());
+            (name, known.unwrap_or_else(unknown))
+        });
+        for (name, origin) in tools.chain(settings) {
+            if !offered.iter().any(|offered| self.means(offered, name)) {
+                return Err(self.names_nothing(name, &origin, offered));
             }
         }
-        if functions.is_empty() && inspection.is_command {
-            candidates.push(command(component, package)?);
-        }
-        if candidates.is_empty() {
-            let message = if inspection.is_provider {
-                "it provides its tools at run time (`toolcell:tool/tools`), which this version does not serve"
-            } else {
-                "none of its functions can be a tool"
-            };
-            return Err(Error::component(&component.name, message));
-        }
-        self.check_names(&candidates)?;
-        candidates
-            .into_iter()
-            .filter(|candidate| self.is_wanted(candidate))
-            .map(|candidate| self.tool(component, candidate, dirs))
-            .collect()
-    }
-
-    /// A setting that names no tool would be one that nothing enforces.
-    fn check_names(&self, candidates: &[Candidate]) -> Result<()> {
-        let settings = self.config.tools.iter().flatten().map(|name| ("tools", name));
-        let settings = settings
-            .chain(self.config.rename.keys().map(|name| ("rename", name)))
-            .chain(self.config.tool_settings.keys().map(|name| ("tool", name)));
-        for (setting, name) in settings {
-            let means = |candidate: &Candidate| match setting {
-                "rename" => candidate.is_called(name),
-                _ => self.means(candidate, name),
-            };
-            if !candidates.iter().any(means) {
-                let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-                let near = nearest(name, names.iter().copied());
-                let hint = near.first().or(names.first()).map(|near| format!("; it has `{near}`"));
-                return Err(Error::Config {
-                    at: format!("component.{}.{setting}", self.config.name),
-                    message: format!("the component has no tool `{name}`{}", hint.unwrap_or_default()),
-                });
+        for name in config.rename.keys() {
+            if !offered.iter().any(|offered| offered.is_called(name)) {
+                let origin = config.origin_of(&format!("rename.{name}"));
+                return Err(self.names_nothing(name, &origin, offered));
             }
         }
         Ok(())
     }
 
-    fn is_wanted(&self, candidate: &Candidate) -> bool {
+    fn names_nothing(&self, name: &str, origin: &Origin, offered: &[Offered]) -> Error {
+        let names: Vec<&str> = offered.iter().map(|offered| offered.name.as_str()).collect();
+        let hint = match nearest(name, names.iter().copied()).as_slice() {
+            [] if names.is_empty() => "it has none".to_owned(),
+            [] => format!("it has {}", listed(&names)),
+            near => format!("did you mean {}?", listed(near)),
+        };
+        misset(origin, format!("component `{}` has no tool `{name}`; {hint}", self.config.name))
+    }
+
+    fn is_wanted(&self, offered: &Offered) -> bool {
         let wanted = self.config.tools.as_ref();
-        wanted.is_none_or(|tools| tools.iter().any(|name| self.means(candidate, name)))
+        wanted.is_none_or(|tools| tools.iter().any(|name| self.means(offered, name)))
     }
 
     /// Whether `tools` and `tool` mean this one by `name`: its own, or the one that it is given here.
-    fn means(&self, candidate: &Candidate, name: &str) -> bool {
-        candidate.is_called(name) || self.given_name(candidate) == name
+    fn means(&self, offered: &Offered, name: &str) -> bool {
+        offered.is_called(name) || self.given_name(offered) == name
     }
 
     /// The name under which models know it.
-    fn given_name(&self, candidate: &Candidate) -> String {
-        let renamed = self.config.rename.iter().find(|(name, _)| candidate.is_called(name));
-        match renamed {
+    fn given_name(&self, offered: &Offered) -> String {
+        match self.renamed(offered) {
             Some((_, name)) => name.clone(),
-            None => format!("{}{}", self.config.prefix, candidate.name),
+            None => format!("{}{}", self.config.prefix, offered.name),
         }
     }
 
+    fn renamed(&self, offered: &Offered) -> Option<(&String, &String)> {
+        self.config.rename.iter().find(|(name, _)| offered.is_called(name))
+    }
+
     fn tool(&self, component: &Arc<LoadedComponent>, candidate: Candidate, dirs: &Dirs) -> Result<Arc<Tool>> {
-        let settings = self.settings(&candidate);
+        let settings = self.settings(&candidate.offered);
         let nothing = Limits::new();
         let of_tool = settings.map_or(&nothing, |settings| &settings.limits);
         let limits = Limits::resolve(self.scopes.into_iter().chain([of_tool, self.over]));
-        let name = self.given_name(&candidate);
-        let name = tool_name(&name).map_err(|error| Error::Config {
-            at: format!("component.{}", self.config.name),
-            message: format!("`{name}` cannot be a tool's name: {error}"),
+        let name = self.given_name(&candidate.offered);
+        let name = tool_name(&name).map_err(|error| {
+            let setting = match self.renamed(&candidate.offered) {
+                Some((from, _)) => format!("rename.{from}"),
+                None => "prefix".to_owned(),
+            };
+            let message = format!("`{name}` cannot be a tool's name: {error}");
+            misset(&self.config.origin_of(&setting), message)
         })?;
         let hints = candidate.doc.hints.clone();
         let is_read_only = hints.read_only == Some(true);
@@ -302,49 +275,46 @@ impl Loader<'_> {
             input_schema: candidate.input_schema,
             output_schema: candidate.output_schema,
             hints,
+            is_declared_safe: false,
             examples: candidate.doc.examples,
-            origin: candidate.origin,
+            origin: candidate.offered.origin,
             limits: Arc::new(limits),
-            dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
-            component: Arc::clone(component),
-            entry: candidate.entry,
+            owner: Arc::clone(&component.owner),
+            body: Body::Component {
+                component: Arc::clone(component),
+                dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
+                entry: candidate.entry,
+            },
+            output: OnceLock::new(),
         }))
     }
 
-    fn settings(&self, candidate: &Candidate) -> Option<&ToolSettings> {
+    fn settings(&self, offered: &Offered) -> Option<&ToolSettings> {
         self.config
             .tool_settings
             .iter()
-            .find(|(name, _)| self.means(candidate, name))
+            .find(|(name, _)| self.means(offered, name))
             .map(|(_, settings)| settings)
     }
 
     /// Limits that the component or the engine cannot honour are errors here, not surprises at the first call.
     fn fits(&self, inspection: &Inspection, tool: &Tool) -> Result<()> {
         let limits = &tool.limits;
-        let footprint = &inspection.footprint;
-        for (limit, needed) in [
-            (Limit::Memory, footprint.memory_bytes),
-            (Limit::TableElements, footprint.table_elements),
-            (Limit::Instances, footprint.core_instances),
-        ] {
-            if needed > limits.get(limit) {
-                let hit = limits.hit(limit, needed);
-                return Err(Error::Limit {
-                    setting: hit.setting,
-                    message: format!(
-                        "component `{}` needs {} from its start, and {} is allowed",
-                        tool.component.name, hit.used, hit.allowed
-                    ),
-                });
-            }
+        if let Some(hit) = inspection.footprint.beyond(limits).into_iter().next() {
+            return Err(Error::Limit {
+                setting: placed(&hit.setting, hit.at.as_deref()),
+                message: format!(
+                    "component `{}` needs {} from its start, and {} is allowed; raise it to at least {}",
+                    tool.owner.name, hit.used, hit.allowed, hit.used
+                ),
+            });
         }
         let stack = limits.get(Limit::Stack);
         if stack != self.settings.stack {
             let origin = limits.origin(Limit::Stack);
             return Err(Error::Limit {
-                setting: origin.setting.to_string(),
-                message: "the stack is one for all tools; set `limits.stack`".to_owned(),
+                setting: placed(&origin.setting, origin.at.as_deref()),
+                message: "the stack is one for all tools; set `limits.stack` in its place".to_owned(),
             });
         }
         Ok(())
@@ -355,85 +325,4 @@ impl Loader<'_> {
 struct Dirs {
     full: Arc<DirTemplate>,
     read_only: Arc<DirTemplate>,
-}
-
-/// Why a function is no tool.
-enum Unfit {
-    Function(String),
-    Component(String),
-}
-
-/// A function that can be a tool, with what its author says of it.
-struct Candidate {
-    name: String,
-    origin: String,
-    doc: ToolDoc,
-    input_schema: Value,
-    output_schema: Option<Value>,
-    entry: Entry,
-}
-
-impl Candidate {
-    /// Whether a setting means this one: by its name or by where it is in the component.
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.origin == name
-    }
-}
-
-/// A function with its types and its author's words.
-fn typed(inspection: &Inspection, package: &Package, export: &Export<'_>) -> Result<Candidate, Unfit> {
-    let doc = package.tools.get(&export.key);
-    let signature =
-        Signature::from_wit(&inspection.resolve, export.function, doc, &package.types).map_err(|error| {
-            let message = error.to_string();
-            if error.refuses_component() { Unfit::Component(message) } else { Unfit::Function(message) }
-        })?;
-    let name = match doc.and_then(|doc| doc.name.clone()) {
-        Some(name) => name,
-        None => tool_name(&export.function.name).map_err(|error| Unfit::Function(error.to_string()))?,
-    };
-    Ok(Candidate {
-        name,
-        origin: origin_of(export),
-        doc: doc.cloned().unwrap_or_default(),
-        input_schema: signature.input_schema(),
-        output_schema: signature.output_schema(),
-        entry: Entry::Typed {
-            interface: export.interface.clone(),
-            function: export.function.name.clone(),
-            typed: TypedCall::of(&signature),
-            shrink: signature.returns().shrink(),
-            signature: Arc::new(signature),
-            exports: [OnceLock::new(), OnceLock::new()],
-        },
-    })
-}
-
-/// `interface.function` without package and version, or `function`.
-fn origin_of(export: &Export<'_>) -> String {
-    match &export.interface {
-        None => export.function.name.clone(),
-        Some(interface) => {
-            let path = interface.split_once('@').map_or(interface.as_str(), |(path, _)| path);
-            let interface = path.rsplit_once('/').map_or(path, |(_, interface)| interface);
-            format!("{interface}.{}", export.function.name)
-        }
-    }
-}
-
-/// A program: one tool named after its component, any object as arguments.
-fn command(component: &LoadedComponent, package: &Package) -> Result<Candidate> {
-    let name = component.name.rsplit('.').next().unwrap_or(&component.name).replace('-', "_");
-    let mut doc = package.tools.get("run").cloned().unwrap_or_default();
-    if doc.description.is_none() {
-        doc.description = package.instructions.clone();
-    }
-    Ok(Candidate {
-        name: tool_name(&name).map_err(|error| Error::component(&component.name, error.to_string()))?,
-        origin: "wasi:cli/run".to_owned(),
-        doc,
-        input_schema: json!({ "type": "object", "properties": {} }),
-        output_schema: None,
-        entry: Entry::Command,
-    })
 }

@@ -1,23 +1,32 @@
 //! Tools: what a model may call, and the components that they come from.
 
 mod builtin;
+mod candidate;
 mod component;
 pub mod inspect;
 mod load;
+mod loaded;
+mod misset;
+mod native;
 
 use std::sync::{Arc, OnceLock};
 
+use jsonschema::Validator;
 use serde_json::Value;
 use toolcell_package::Hints;
 
 pub use builtin::{BUILTINS, builtin_bytes};
 pub use component::ToolComponent;
-pub(crate) use load::{LoadedComponent, load};
+pub(crate) use load::load;
+pub(crate) use loaded::LoadedComponent;
+pub use native::{AnyNativeTool, NativeCall, NativeTool};
+pub(crate) use native::{NativeBody, NativeFunction};
 
 use crate::limits::EffectiveLimits;
 use crate::output::Shrink;
+use crate::policy::{Digest, Grant};
 use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
-use crate::schema::Signature;
+use crate::schema::{RepairMode, Signature};
 
 /// One function that a model may call: everything about it is known before the first call.
 pub struct Tool {
@@ -27,12 +36,35 @@ pub struct Tool {
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
     pub(crate) hints: Hints,
+    /// Whether its operator, or the embedder whose code it is, declared that its calls may run beside others. What a
+    /// component claims of itself does not count.
+    pub(crate) is_declared_safe: bool,
     pub(crate) examples: Vec<Value>,
     pub(crate) origin: String,
     pub(crate) limits: Arc<EffectiveLimits>,
-    pub(crate) dirs: Arc<DirTemplate>,
-    pub(crate) component: Arc<LoadedComponent>,
-    pub(crate) entry: Entry,
+    pub(crate) owner: Arc<Owner>,
+    pub(crate) body: Body,
+    /// The output schema, compiled when somebody first replaces or cuts data by it.
+    pub(crate) output: OnceLock<Option<Validator>>,
+}
+
+/// Who a tool belongs to: a component, or an embedder's code. What rules, approvals and records know it by.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub name: String,
+    pub digest: Digest,
+    pub group: Option<String>,
+    pub grant: Grant,
+    pub instructions: Option<String>,
+    pub repair: RepairMode,
+}
+
+/// What runs when a tool is called.
+pub(crate) enum Body {
+    /// A function of a component, in a cell.
+    Component { component: Arc<LoadedComponent>, dirs: Arc<DirTemplate>, entry: Entry },
+    /// A function of the embedder's program.
+    Native(NativeBody),
 }
 
 /// How a tool's component is entered.
@@ -87,6 +119,11 @@ impl Tool {
         self.hints.read_only == Some(true)
     }
 
+    /// Whether its calls may run beside others: it changes nothing, or its operator says that it may.
+    pub fn runs_beside_others(&self) -> bool {
+        self.is_read_only() || self.is_declared_safe
+    }
+
     /// Example arguments.
     pub fn examples(&self) -> &[Value] {
         &self.examples
@@ -94,12 +131,17 @@ impl Tool {
 
     /// The name of its component.
     pub fn component(&self) -> &str {
-        &self.component.name
+        &self.owner.name
     }
 
-    /// The digest of its component's bytes.
+    /// The group that it is switched on and off with, if any.
+    pub fn group(&self) -> Option<&str> {
+        self.owner.group.as_deref()
+    }
+
+    /// The digest of its component's bytes; of a native tool, that of its name, description and schema.
     pub fn digest(&self) -> String {
-        self.component.digest.to_string()
+        self.owner.digest.to_string()
     }
 
     /// Where in the component it is: `interface.function`, `function`, or the command itself.
@@ -113,22 +155,47 @@ impl Tool {
     }
 
     /// What its component is granted, narrowed to what this tool gets.
-    pub fn grant(&self) -> crate::policy::Grant {
-        if self.is_read_only() { self.component.grant.read_only() } else { self.component.grant.clone() }
+    pub fn grant(&self) -> Grant {
+        if self.is_read_only() { self.owner.grant.read_only() } else { self.owner.grant.clone() }
     }
 
     /// The rules of usage that its component brings along.
     pub fn instructions(&self) -> Option<&str> {
-        self.component.instructions.as_deref()
+        self.owner.instructions.as_deref()
+    }
+
+    /// The types of its parameters and result; a program and a native tool have none.
+    pub(crate) fn signature(&self) -> Option<&Arc<Signature>> {
+        match self.entry() {
+            Some(Entry::Typed { signature, .. }) => Some(signature),
+            _ => None,
+        }
+    }
+
+    /// Whether data is what the output schema announces; without one, any is.
+    pub(crate) fn admits(&self, structured: &Value) -> bool {
+        let validator = self.output.get_or_init(|| {
+            self.output_schema.as_ref().and_then(|schema| jsonschema::draft202012::new(schema).ok())
+        });
+        validator.as_ref().is_none_or(|validator| validator.is_valid(structured))
+    }
+
+    pub(crate) fn entry(&self) -> Option<&Entry> {
+        match &self.body {
+            Body::Component { entry, .. } => Some(entry),
+            Body::Native(_) => None,
+        }
     }
 
     pub(crate) fn meter(&self) -> Meter {
         if self.limits.fuel().is_some() { Meter::Fuel } else { Meter::Epoch }
     }
+}
 
-    /// The index of its export, looked up once for each engine.
+impl Entry {
+    /// The index of the export, looked up once for each engine.
     pub(crate) fn export(&self, prepared: &Prepared) -> Option<wasmtime::component::ComponentExportIndex> {
-        let Entry::Typed { interface, function, exports, .. } = &self.entry else { return None };
+        let Self::Typed { interface, function, exports, .. } = self else { return None };
         let slot = match prepared.meter() {
             Meter::Fuel => &exports[0],
             Meter::Epoch => &exports[1],
@@ -139,10 +206,6 @@ impl Tool {
 
 impl std::fmt::Debug for Tool {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Tool")
-            .field("name", &self.name)
-            .field("component", &self.component.name)
-            .finish()
+        formatter.debug_struct("Tool").field("name", &self.name).field("component", &self.owner.name).finish()
     }
 }

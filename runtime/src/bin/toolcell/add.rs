@@ -11,7 +11,7 @@ use toolcell::config::{Config, Environment, Location, NewComponent, add_componen
 use toolcell::tool::builtin_bytes;
 use toolcell::{DirGrant, Grant, Runtime};
 
-use crate::inspected::{Checked, check_bytes};
+use crate::inspected::{Checked, Terms, check_bytes};
 use crate::report::{grant_json, grant_lines, print_section};
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::{dir_grant, is_trusted};
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitCode> {
     print_line(format_args!("added {} to {}: {}", component.name, location.label, checked.what))?;
     print_section("Tools", &[tools.join(", ")])?;
     print_section("Asks for", &checked.asks)?;
-    print_section("Imports that are refused when used, unless granted", &checked.imports)?;
+    print_section("Imports that are refused when used", &checked.imports)?;
     print_section("May reach", &grant_lines(&grant))?;
     checked.warnings.iter().take(SHOWN).for_each(|warning| say(Label::Warning, warning));
     let more = checked.warnings.len().saturating_sub(SHOWN);
@@ -93,7 +93,7 @@ fn after(location: &Location, environment: &Environment, was_trusted: bool) -> a
 
 fn checked(component: &str, environment: &Environment) -> anyhow::Result<Checked> {
     if let Some(name) = component.strip_prefix("builtin:") {
-        return Ok(check_bytes(component.to_owned(), builtin_bytes(name)?, None));
+        return Ok(check_bytes(component.to_owned(), builtin_bytes(name)?, &Terms::default()));
     }
     let path = environment.working_directory.join(component);
     let metadata = path.metadata().with_context(|| format!("cannot find the component {component}"))?;
@@ -103,7 +103,7 @@ fn checked(component: &str, environment: &Environment) -> anyhow::Result<Checked
         );
     }
     let bytes = std::fs::read(&path).with_context(|| format!("cannot read {component}"))?;
-    Ok(check_bytes(component.to_owned(), &bytes, None))
+    Ok(check_bytes(component.to_owned(), &bytes, &Terms::default()))
 }
 
 /// The entry as it is to be written: what lies below the file's folder is relative to it.

@@ -124,12 +124,18 @@ fn text_of(word: &str) -> anyhow::Result<String> {
     }
 }
 
-/// A whole text from outside, bounded.
+/// A whole text from outside, bounded. The mark that some editors and shells put before UTF-8 is no part of it.
 pub(crate) fn read(what: &str, source: impl Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     source.take(MAX_BYTES).read_to_end(&mut bytes).with_context(|| format!("cannot read {what}"))?;
-    String::from_utf8(bytes).ok().with_context(|| format!("{what} is not UTF-8 text"))
+    let mut text = String::from_utf8(bytes).ok().with_context(|| format!("{what} is not UTF-8 text"))?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
 }
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// `NAME=TEXT` or `NAME:=JSON`.
 fn member(written: &str) -> anyhow::Result<(String, Value)> {
@@ -188,6 +194,13 @@ mod tests {
             let arguments = args("t", json, &members).arguments().unwrap();
             assert_eq!(arguments, Arguments::Value(expected), "{members:?}");
         }
+    }
+
+    #[test]
+    fn a_mark_before_the_text_is_no_part_of_it() {
+        assert_eq!(read("it", "\u{feff}{\"a\":1}".as_bytes()).unwrap(), "{\"a\":1}");
+        assert_eq!(read("it", "\u{feff}\u{feff}".as_bytes()).unwrap(), "\u{feff}");
+        assert!(read("it", b"\xff\xfe{\0".as_slice()).is_err(), "UTF-16");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use toolcell::config::Environment;
 use toolcell::sandbox::CompileCache;
 
 use crate::compiling::Compiling;
-use crate::ready::block_on;
+use crate::ready::{block_on, say_cache_problem};
 use crate::terminal::{print_json, print_line};
 use crate::toolset::ToolsetArgs;
 
@@ -30,7 +30,7 @@ enum Verb {
     /// Compile every component now, so that no call waits for it
     Warm {
         #[command(flatten)]
-        tools: ToolsetArgs,
+        tools: Box<ToolsetArgs>,
     },
     /// Remove all compiled components
     Clear,
@@ -97,6 +97,7 @@ fn warm(args: &ToolsetArgs) -> anyhow::Result<()> {
     let compiling = runtime.list().first().and_then(|tool| Compiling::watch(tool, &cache));
     block_on(runtime.warm())??;
     drop(compiling);
+    say_cache_problem(&runtime);
     let mut components: Vec<String> = runtime.list().iter().map(|tool| tool.component().to_owned()).collect();
     components.dedup();
     components.sort();

@@ -8,7 +8,7 @@ use toolcell::{ErrorKind, Runtime};
 use crate::arguments::ToolArgs;
 use crate::compiling::Compiling;
 use crate::index;
-use crate::ready::block_on;
+use crate::ready::{block_on, say_cache_problem};
 use crate::report::print_outcome;
 use crate::terminal::{Label, print_json, say};
 use crate::toolset::{Toolset, ToolsetArgs};
@@ -53,19 +53,18 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     let compiling = runtime
         .get(&call.name)
         .and_then(|tool| Compiling::watch(&tool, &toolset.environment.folders.compiled()));
-    let mut call = runtime.call(call);
-    if let Some(session) = &args.session {
-        call = call.session(session);
-    }
-    let outcome = block_on(call.into_future())?;
+    let session = runtime.session(args.session.as_deref().unwrap_or_default());
+    let outcome = block_on(session.call(call).into_future())?;
     drop(compiling);
+    if outcome.error_kind() == Some(ErrorKind::UnknownTool) && !args.tools.json {
+        // What was skipped while loading may be why.
+        runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    } else {
+        say_cache_problem(runtime);
+    }
     if args.tools.json {
         print_json(&outcome)?;
     } else {
-        if outcome.error_kind() == Some(ErrorKind::UnknownTool) {
-            // What was skipped while loading may be why.
-            runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
-        }
         print_outcome(&outcome, args.session.as_deref())?;
     }
     Ok(ExitCode::from(outcome.exit_code()))

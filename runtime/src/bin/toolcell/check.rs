@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use toolcell::ToolComponent;
 use toolcell::config::Source;
 use toolcell::tool::builtin_bytes;
+use toolcell::{Limits, ToolComponent};
 
-use crate::inspected::{Checked, check_bytes};
+use crate::inspected::{Checked, Terms, check_bytes};
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::ToolsetArgs;
 
@@ -30,10 +30,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if !args.tools.component.is_empty() || args.tools.config.is_some() {
         bail!("give either files to check, or --config and --component, not both");
     }
+    let terms = Terms { wit: args.tools.wit(), limits: Some(Limits::resolve([&args.tools.limits()])) };
     let mut checked = Vec::new();
     for path in &args.paths {
         for file in files(path)? {
-            checked.push(check_file(&file, args.tools.wit.as_deref()));
+            checked.push(check_file(&file, &terms));
         }
     }
     report(&checked, &[], args.tools.json)
@@ -58,7 +59,7 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn check_file(path: &Path, wit: Option<&Path>) -> Checked {
+fn check_file(path: &Path, terms: &Terms<'_>) -> Checked {
     let name = path.display().to_string();
     match path.metadata() {
         // A FIFO would never end.
@@ -72,7 +73,7 @@ fn check_file(path: &Path, wit: Option<&Path>) -> Checked {
             )
         }
         _ => match std::fs::read(path) {
-            Ok(bytes) => check_bytes(name, &bytes, wit),
+            Ok(bytes) => check_bytes(name, &bytes, terms),
             Err(error) => Checked::wrong(name, format!("cannot be read: {error}")),
         },
     }
@@ -88,17 +89,19 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         opened => opened?,
     };
     let mut checked = Vec::new();
+    // Whether the limits fit is said when everything is loaded below: they may differ from tool to tool.
+    let (described, plain) = (Terms { wit: args.tools.wit(), limits: None }, Terms::default());
     let ad_hoc = toolset.components.iter().map(ToolComponent::config);
     for component in toolset.enabled().chain(ad_hoc) {
         match &component.source {
-            Source::File(path) => checked.push(check_file(path, args.tools.wit.as_deref())),
+            Source::File(path) => checked.push(check_file(path, &described)),
             Source::Folder(folder) => {
                 if let Ok(files) = files(folder) {
-                    checked.extend(files.iter().map(|file| check_file(file, None)));
+                    checked.extend(files.iter().map(|file| check_file(file, &plain)));
                 }
             }
             Source::Builtin(name) => checked.push(match builtin_bytes(name) {
-                Ok(bytes) => check_bytes(format!("builtin:{name}"), bytes, None),
+                Ok(bytes) => check_bytes(format!("builtin:{name}"), bytes, &plain),
                 Err(error) => Checked::wrong(format!("builtin:{name}"), error.to_string()),
             }),
             _ => {}

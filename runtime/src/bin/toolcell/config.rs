@@ -20,7 +20,7 @@ enum Verb {
     /// Show the configuration that holds, with every default and where each value was set
     Show {
         #[command(flatten)]
-        tools: ToolsetArgs,
+        tools: Box<ToolsetArgs>,
     },
     /// Print the JSON Schema of toolcell.toml
     Schema,

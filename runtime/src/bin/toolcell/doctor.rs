@@ -132,15 +132,13 @@ fn cache(environment: &Environment) -> Finding {
     const SUBJECT: &str = "compile cache";
     match CompileCache::open(environment.folders.compiled()) {
         Err(why) => Finding::poor(SUBJECT, format!("{why}; every process compiles anew")),
-        Ok(cache) if rustix::fs::access(cache.path(), rustix::fs::Access::WRITE_OK).is_err() => {
-            Finding::poor(
-                SUBJECT,
-                format!(
-                    "{} cannot be written: new components are compiled by every process",
-                    cache.path().display()
-                ),
-            )
-        }
+        Ok(cache) if unwritable(cache.path()).is_some() => Finding::poor(
+            SUBJECT,
+            format!(
+                "{} cannot be written: new components are compiled by every process",
+                cache.path().display()
+            ),
+        ),
         Ok(cache) => match cache.size() {
             Ok((bytes, entries)) => Finding::good(
                 SUBJECT,
@@ -153,19 +151,44 @@ fn cache(environment: &Environment) -> Finding {
     }
 }
 
-/// Our own folders, if they are there, must be writable by this user alone.
+/// Our own folders must be writable by this user, and by nobody else.
 fn folders(environment: &Environment) -> Finding {
     const SUBJECT: &str = "folders";
-    let there = environment.folders.all().into_iter().filter(|(_, folder)| folder.exists());
-    let wrong: Vec<String> = there
-        .filter_map(|(_, folder)| toolcell::config::ensure_private(folder).err())
-        .map(|error| error.to_string())
-        .collect();
-    if wrong.is_empty() {
-        Finding::good(SUBJECT, "settings, cache, trust and outputs are writable by this user alone")
-    } else {
-        Finding::bad(SUBJECT, wrong.join("; "))
+    let (mut open, mut closed) = (Vec::new(), Vec::new());
+    for (what, folder) in environment.folders.all() {
+        if !folder.exists() {
+            closed.extend(cannot_be_made(folder).map(|why| format!("{what}: {why}")));
+        } else if let Err(error) = toolcell::config::ensure_private(folder) {
+            open.push(error.to_string());
+        } else {
+            closed.extend(unwritable(folder).map(|why| format!("{what}: {why}")));
+        }
     }
+    if !open.is_empty() {
+        return Finding::bad(SUBJECT, open.join("; "));
+    }
+    if !closed.is_empty() {
+        let message = format!(
+            "{}; what belongs there is not kept: make them writable, or set TOOLCELL_HOME to a folder of your own",
+            closed.join("; ")
+        );
+        return Finding::poor(SUBJECT, message);
+    }
+    Finding::good(SUBJECT, "settings, cache, trust and outputs are writable by this user alone")
+}
+
+/// Why nothing can be written in `folder`. Permissions do not tell of all reasons, so it is tried.
+fn unwritable(folder: &Path) -> Option<String> {
+    let error = tempfile::NamedTempFile::new_in(folder).err()?;
+    Some(format!("{} cannot be written ({})", folder.display(), error.kind()))
+}
+
+/// Why `folder`, which is not there, could not be made; nothing is made to find out.
+fn cannot_be_made(folder: &Path) -> Option<String> {
+    let above = folder.ancestors().find(|above| above.exists())?;
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    let error = rustix::fs::access(above, access).err()?;
+    Some(format!("{} cannot be made ({})", folder.display(), std::io::Error::from(error).kind()))
 }
 
 fn configuration(environment: &Environment) -> Finding {

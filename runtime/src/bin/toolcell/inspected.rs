@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolcell::Grant;
+use toolcell::call::LimitHit;
+use toolcell::limits::EffectiveLimits;
 use toolcell::schema::Signature;
 use toolcell::tool::inspect::{Inspection, classify_imports, inspect, lints};
 use toolcell_package::{Need, Package};
@@ -49,7 +51,7 @@ impl Checked {
         }
         for (label, lines) in [
             ("asks for", &self.asks),
-            ("without a grant refused when used", &self.imports),
+            ("refused when used", &self.imports),
             ("error", &self.errors),
             ("warning", &self.warnings),
         ] {
@@ -61,15 +63,24 @@ impl Checked {
     }
 }
 
-/// Looks at a component, described by the WIT in `wit` if it is not packed.
-pub(crate) fn check_bytes(file: String, bytes: &[u8], wit: Option<&Path>) -> Checked {
+/// What a component is looked at with, beside its bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Terms<'a> {
+    /// The WIT that describes it, if it is not packed, and the world in there.
+    pub wit: Option<(&'a Path, Option<&'a str>)>,
+    /// The limits under which it would be called, where they are known to hold for all of its tools.
+    pub limits: Option<EffectiveLimits>,
+}
+
+/// Looks at a component.
+pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Checked {
     let inspection = match inspect(bytes) {
         Ok(inspection) => inspection,
         Err(error) => return Checked::wrong(file, error.to_string()),
     };
-    let package = match wit {
+    let package = match terms.wit {
         None => inspection.package.clone(),
-        Some(wit) => match Package::from_wit_dir(wit, None) {
+        Some((folder, world)) => match Package::from_wit_dir(folder, world) {
             Ok(package) => Some(package),
             Err(error) => return Checked::wrong(file, format!("its WIT: {error}")),
         },
@@ -77,6 +88,9 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], wit: Option<&Path>) -> Che
     let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
     let imports = classify_imports(&inspection, &Grant::none());
     checked.errors.extend(imports.refusal());
+    if let Some(limits) = &terms.limits {
+        checked.errors.extend(inspection.footprint.beyond(limits).iter().map(too_small));
+    }
     checked.imports.extend(
         imports.needs_grant.iter().map(|need| format!("{} ({})", need.name, need.capability.setting())),
     );
@@ -103,6 +117,15 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], wit: Option<&Path>) -> Che
         checked.errors.push("none of its functions can be a tool".to_owned());
     }
     checked
+}
+
+/// A limit under which the component loads nowhere.
+fn too_small(hit: &LimitHit) -> String {
+    let flag = hit.flag.as_ref().map(|flag| format!(", or pass `{flag}`")).unwrap_or_default();
+    format!(
+        "`{}`: it needs {} from its start, and {} is allowed; raise `{}`{flag}",
+        hit.name, hit.used, hit.allowed, hit.setting
+    )
 }
 
 fn what(inspection: &Inspection) -> String {

@@ -1,7 +1,7 @@
 //! Tools, grants, limits and outcomes in words and as JSON, the same in every command.
 
 use serde_json::{Map, Value, json};
-use toolcell::call::{Content, Log, Repair};
+use toolcell::call::{Content, Denial, Log, Repair};
 use toolcell::limits::EffectiveLimits;
 use toolcell::{Access, Grant, Limit, Outcome, Status, Tool};
 
@@ -123,14 +123,13 @@ pub(crate) fn print_outcome(outcome: &Outcome, session: Option<&str>) -> std::io
     {
         print_line(structured)?;
     }
-    for denial in &outcome.denials {
-        say(
-            Label::Note,
-            format_args!(
-                "refused {} {} of {} (`{}`)",
-                denial.capability, denial.operation, denial.target, denial.setting
-            ),
-        );
+    for Denial { capability, operation, target, setting, .. } in &outcome.denials {
+        match operation.as_str() {
+            "more" => say(Label::Note, target),
+            operation => {
+                say(Label::Note, format_args!("refused {capability} {operation} of {target} (`{setting}`)"));
+            }
+        }
     }
     if let Some(cut) = &outcome.truncated {
         let of = format!("the output was cut: it has {} bytes, {} lines", cut.total_bytes, cut.total_lines);

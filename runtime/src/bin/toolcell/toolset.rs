@@ -1,6 +1,6 @@
 //! Which tools a command works with: those of a configuration, of components named for this run, or both.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -27,6 +27,9 @@ pub(crate) struct ToolsetArgs {
     /// Describe the --component by the WIT in this folder
     #[arg(long, value_name = "DIR")]
     pub wit: Option<PathBuf>,
+    /// The world in that folder, where there are several
+    #[arg(long, value_name = "NAME", requires = "wit")]
+    pub world: Option<String>,
     /// Grant the --component a folder, for reading unless `::rw` follows; may be repeated
     #[arg(long = "dir", value_name = "HOST::GUEST[::rw]")]
     pub dirs: Vec<String>,
@@ -84,6 +87,11 @@ impl ToolsetArgs {
         Ok(Toolset { environment, location, config, components, over: self.limits() })
     }
 
+    /// The WIT that flags name: its folder, and the world in there.
+    pub fn wit(&self) -> Option<(&Path, Option<&str>)> {
+        self.wit.as_deref().map(|folder| (folder, self.world.as_deref()))
+    }
+
     /// The limits that flags set.
     pub fn limits(&self) -> Limits {
         let flags = [(Limit::Timeout, self.timeout), (Limit::Memory, self.memory), (Limit::Fuel, self.fuel)];
@@ -124,7 +132,10 @@ impl ToolsetArgs {
             if let Some(wit) = &self.wit {
                 component = component.wit(environment.working_directory.join(wit));
             }
-            Ok(component.grant(grant.clone()))
+            if let Some(world) = &self.world {
+                component = component.world(world);
+            }
+            Ok(component.named_by_flag("--component").grant(grant.clone()))
         };
         self.component.iter().map(component).collect()
     }

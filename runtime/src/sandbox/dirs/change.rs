@@ -173,15 +173,18 @@ impl DirsState {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let top = std::fs::File::from(kernel::open_plain(&from.parent, from.name.as_str(), flags)?);
-        let walked = walk(&top, Path::new(""), &mut |path, _| {
+        let walked = walk(&top, Path::new(""), &self.watch, &mut |path, _| {
             let withheld =
                 |base: &Path| matches!(bases.standing(&base.join(path)), Standing::Denied | Standing::Above);
             if withheld(old) || withheld(new) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        if walked == Walked::All {
-            return Ok(());
+        match walked {
+            Walked::All => Ok(()),
+            Walked::Interrupted => Err(FsRefusal::interrupted()),
+            Walked::Stopped | Walked::Partly => {
+                Err(self.refuse(request.operation, &request.target(), Reason::Above))
+            }
         }
-        Err(self.refuse(request.operation, &request.target(), Reason::Above))
     }
 
     /// Refuses the text of a link at `place` that is absolute, climbs out of the grant, or names something withheld.

@@ -6,15 +6,18 @@ use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 use wasmtime_wasi::p2::bindings::filesystem::types::DirectoryEntry;
 
 use super::kernel;
+use super::links::Names;
 use super::state::{DirsState, FsRefusal, Opened, Permit};
 use super::template::{Bases, Standing};
 use super::walk::is_dot;
+use crate::sandbox::deadline::Watch;
 
 /// A directory that is being read, in the order of the file system.
 pub(super) struct Listing {
     dir: Dir,
     /// Where the directory and the grants are on the host; only looked up where something is withheld.
     seen: Option<(PathBuf, Bases)>,
+    watch: Watch,
     _permit: Permit,
 }
 
@@ -25,7 +28,7 @@ impl DirsState {
         let fd = kernel::open_plain(&opened.file, ".", OFlags::RDONLY | OFlags::DIRECTORY)?;
         let guarded = self.template.is_guarded();
         let seen = if guarded { Some((kernel::real_path(&fd)?, self.template.bases()?)) } else { None };
-        Ok(Listing { dir: Dir::new(fd)?, seen, _permit: permit })
+        Ok(Listing { dir: Dir::new(fd)?, seen, watch: self.watch.clone(), _permit: permit })
     }
 }
 
@@ -63,7 +66,7 @@ impl Listing {
         }
         let Ok(dir) = self.dir.fd() else { return false };
         match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => bases.withholds_names_of(&stat),
+            Ok(stat) => bases.names_of(&stat, &self.watch) != Names::Free,
             Err(_) => false,
         }
     }

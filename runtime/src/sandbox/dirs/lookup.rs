@@ -11,6 +11,7 @@ use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::kernel;
+use super::links::Names;
 use super::state::{DirsState, FsRefusal, Opened, Reason};
 use super::template::{Bases, DirTemplate, Standing};
 
@@ -244,10 +245,12 @@ impl DirsState {
 
     /// Refuses a regular file that is withheld under another name.
     pub(super) fn check_names(&mut self, request: &Request<'_>, stat: &Stat) -> Result<(), FsRefusal> {
-        if self.template.withholds_names_of(stat) {
-            return Err(self.refuse(request.operation, &request.target(), Reason::Denied));
+        match self.template.names_of(stat, &self.watch) {
+            Names::Free => Ok(()),
+            Names::Withheld => Err(self.refuse(request.operation, &request.target(), Reason::Denied)),
+            Names::Untold => Err(self.refuse(request.operation, &request.target(), Reason::Untold)),
+            Names::Interrupted => Err(FsRefusal::interrupted()),
         }
-        Ok(())
     }
 
     /// Refuses what policy says no to at a place on the host.

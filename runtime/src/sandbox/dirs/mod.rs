@@ -10,7 +10,6 @@
 //! guests. Linux only: `openat2` (5.6) and a mounted `/proc` are required, and grants are refused at load without.
 
 mod change;
-mod deny;
 mod guest_paths;
 mod host;
 mod kernel;

@@ -14,11 +14,8 @@ use super::kernel;
 use super::template::DirTemplate;
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
-
-/// Denials that are kept; a guest that tries more has made its point.
-const MAX_DENIALS: usize = 64;
-/// Bytes of a path that a denial shows.
-const MAX_TARGET: usize = 256;
+use crate::sandbox::deadline::Watch;
+use crate::sandbox::denials::Denials;
 
 /// The directories of one call.
 pub struct DirsState {
@@ -29,12 +26,14 @@ pub struct DirsState {
     pub(super) wasi: WasiFilesystemCtx,
     open_files: Arc<OpenFiles>,
     budget: Arc<WriteBudget>,
-    denials: Vec<Denial>,
+    denials: Denials,
+    /// When the call must end: a walk over many files ends with it.
+    pub(super) watch: Watch,
 }
 
 impl DirsState {
     /// The state of a call that has opened and written nothing; takes `open_files` and `write_bytes` from `limits`.
-    pub fn new(template: Arc<DirTemplate>, limits: &EffectiveLimits) -> Self {
+    pub(crate) fn new(template: Arc<DirTemplate>, limits: &EffectiveLimits, watch: Watch) -> Self {
         let max_open = u32::try_from(limits.get(Limit::OpenFiles)).unwrap_or(u32::MAX);
         Self {
             template,
@@ -46,12 +45,13 @@ impl DirsState {
                 hit: AtomicBool::new(false),
             }),
             budget: Arc::new(WriteBudget::new(limits.get(Limit::WriteBytes))),
-            denials: Vec::new(),
+            denials: Denials::default(),
+            watch,
         }
     }
 
-    /// What policy refused so far, each once, also when the guest went on. At most 64.
-    pub fn denials(&self) -> &[Denial] {
+    /// What policy refused so far, also when the guest went on.
+    pub(crate) fn denials(&self) -> &Denials {
         &self.denials
     }
 
@@ -93,10 +93,7 @@ impl DirsState {
 
     /// Records that policy refused `operation` on `target`, and says so.
     pub(super) fn refuse(&mut self, operation: &str, target: &str, reason: Reason) -> FsRefusal {
-        let denial = Denial::new("dirs", operation, shown(target), &*self.template.setting);
-        if self.denials.len() < MAX_DENIALS && !self.denials.contains(&denial) {
-            self.denials.push(denial);
-        }
+        self.denials.add(Denial::new("dirs", operation, target, &*self.template.setting));
         FsRefusal::new(reason.code(), reason.text())
     }
 }
@@ -136,6 +133,11 @@ pub struct FsRefusal {
 impl FsRefusal {
     pub(super) fn new(code: ErrorCode, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into() }
+    }
+
+    /// The call ends before the answer is known; the guest hardly sees this, for the crossing back ends it.
+    pub(super) fn interrupted() -> Self {
+        Self::new(ErrorCode::Interrupted, "the time of the call is over")
     }
 }
 
@@ -193,13 +195,17 @@ pub(super) enum Reason {
     Outside,
     /// Neither a regular file nor a directory.
     Special,
+    /// Perhaps withheld under another name.
+    Untold,
 }
 
 impl Reason {
     fn code(self) -> ErrorCode {
         match self {
             Self::ReadOnly => ErrorCode::ReadOnly,
-            Self::Denied | Self::Above | Self::Outside | Self::Special => ErrorCode::NotPermitted,
+            Self::Denied | Self::Above | Self::Outside | Self::Special | Self::Untold => {
+                ErrorCode::NotPermitted
+            }
         }
     }
 
@@ -210,25 +216,11 @@ impl Reason {
             Self::ReadOnly => "the directory is granted for reading only",
             Self::Outside => "the path leads out of the granted directories",
             Self::Special => "only regular files and directories can be opened",
+            Self::Untold => {
+                "the file has several names, and there are too many files to tell whether `deny` withholds one"
+            }
         }
     }
-}
-
-/// `target` without control characters, bounded.
-fn shown(target: &str) -> String {
-    let mut shown = String::new();
-    for character in target.chars() {
-        if shown.len() >= MAX_TARGET {
-            shown.push('…');
-            break;
-        }
-        if character.is_control() {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
 }
 
 /// How much is open.

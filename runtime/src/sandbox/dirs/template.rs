@@ -11,12 +11,12 @@ use rustix::fs::{FileType, OFlags, Stat};
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::deny::{DenySet, normal, split_literal};
 use super::kernel::{self, Identity};
-use super::links::LinkedFiles;
+use super::links::{LinkedFiles, Names};
 use super::state::Opened;
 use crate::error::{Error, Result};
-use crate::policy::{Access, DirGrant};
+use crate::policy::{Access, DenySet, DirGrant, normal, split_literal};
+use crate::sandbox::deadline::Watch;
 
 /// The granted directories of one component in one access mode.
 pub struct DirTemplate {
@@ -100,9 +100,12 @@ impl DirTemplate {
     }
 
     /// Whether a regular file of several names is withheld under one of them.
-    pub(super) fn withholds_names_of(&self, stat: &Stat) -> bool {
+    pub(super) fn names_of(&self, stat: &Stat, watch: &Watch) -> Names {
         let several = stat.st_nlink > 1 && kernel::file_type(stat) == FileType::RegularFile;
-        several && self.guarded && self.linked.contains(&self.roots, kernel::identity(stat))
+        if !several || !self.guarded {
+            return Names::Free;
+        }
+        self.linked.names_of(&self.roots, kernel::identity(stat), watch)
     }
 
     /// The grant whose guest path `path` (absolute, as a guest writes it) lies in, and the rest of `path`.
@@ -124,8 +127,8 @@ pub(super) struct Bases {
 
 impl Bases {
     /// Whether a regular file of several names is withheld under one of them.
-    pub(super) fn withholds_names_of(&self, stat: &Stat) -> bool {
-        self.template.withholds_names_of(stat)
+    pub(super) fn names_of(&self, stat: &Stat, watch: &Watch) -> Names {
+        self.template.names_of(stat, watch)
     }
 
     /// What policy says about the host path `host`, by every grant that contains it: grants may overlap, and what one
@@ -230,7 +233,7 @@ impl Root {
         if seen.ok() != Some(identity) {
             return Err(format!("`{host}` cannot be confined: /proc is not mounted, or hides this process"));
         }
-        let deny = compile_deny(&dir, &grant.deny)?;
+        let deny = compile_deny(&dir, &grant.deny).map_err(|error| format!("`deny`: {error}"))?;
         let perms = match grant.access {
             Access::Read => FsPerms::ReadOnly,
             Access::ReadWrite => FsPerms::ReadWrite,

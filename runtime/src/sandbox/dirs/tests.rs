@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::pin::pin;
@@ -12,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use wasmtime::component::{Resource, ResourceTable};
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::FsResult;
@@ -23,12 +25,15 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     NewTimestamp, OpenFlags, PathFlags,
 };
 
+use super::walk::{Walked, walk};
 use super::{DirTemplate, DirsState, GuardedFilesystem, Replacement};
 use crate::error::Error;
 use crate::limits::{Limit, Limits};
 use crate::policy::{Access, DirGrant};
+use crate::sandbox::deadline::Watch;
 
 const SETTING: &str = "component.files.grant.dirs";
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Runs a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -59,7 +64,11 @@ impl Call {
     }
 
     fn over(template: &Arc<DirTemplate>, limits: &Limits) -> Self {
-        let state = DirsState::new(Arc::clone(template), &Limits::resolve([limits]));
+        Self::watched(template, limits, Watch::new(Instant::now() + HOUR, CancellationToken::new()))
+    }
+
+    fn watched(template: &Arc<DirTemplate>, limits: &Limits, watch: Watch) -> Self {
+        let state = DirsState::new(Arc::clone(template), &Limits::resolve([limits]), watch);
         let mut call = Self { state, table: ResourceTable::new(), roots: Vec::new() };
         let roots = call.view().get_directories().unwrap();
         call.roots = roots.iter().map(|(fd, _)| fd.rep()).collect();
@@ -218,7 +227,12 @@ impl Call {
     }
 
     fn denials(&self) -> Vec<(String, String)> {
-        self.state.denials().iter().map(|denial| (denial.operation.clone(), denial.target.clone())).collect()
+        self.state
+            .denials()
+            .list()
+            .iter()
+            .map(|denial| (denial.operation.clone(), denial.target.clone()))
+            .collect()
     }
 }
 
@@ -379,7 +393,7 @@ fn no_operation_leaves_the_grant() {
             assert_eq!(result, Err(ErrorCode::NotPermitted), "{operation} {path}");
         }
         assert!(!call.denials().is_empty(), "{path}");
-        for denial in call.state.denials() {
+        for denial in call.state.denials().list() {
             assert_eq!((denial.capability.as_str(), denial.setting.as_str()), ("dirs", SETTING));
             assert!(!denial.target.contains(&*dir.path().to_string_lossy()), "{denial:?}");
         }
@@ -955,7 +969,9 @@ fn denials_are_bounded_and_told_once() {
     for n in 0..500 {
         let _ = call.read(&format!("../{n}{}", "x".repeat(300)));
     }
-    assert_eq!(call.denials().len(), 64);
+    assert_eq!(call.denials().len(), 64 + 1);
+    let last = ("more".to_owned(), "[... 437 more refusals are not listed ...]".to_owned());
+    assert_eq!(call.denials().last(), Some(&last));
 }
 
 #[test]
@@ -999,6 +1015,44 @@ fn neighbours_that_rename_cannot_uncover_anything() {
     });
     assert!(!ws.join("secrets/planted").exists() && !ws.join("taken").exists());
     assert_eq!(fs::read(ws.join("secrets/k")).unwrap(), b"ws/secrets/k");
+}
+
+#[test]
+fn a_walk_over_many_files_ends_with_its_call_and_leaves_the_next_one_its_answer() {
+    let dir = workspace();
+    let ws = dir.path().join("ws");
+    fs::create_dir(ws.join("many")).unwrap();
+    for number in 0..1_000 {
+        fs::write(ws.join(format!("many/{number}")), "").unwrap();
+    }
+    fs::hard_link(ws.join("secrets/k"), ws.join("alias")).unwrap();
+    fs::hard_link(ws.join("many/1"), ws.join("plain")).unwrap();
+
+    let token = CancellationToken::new();
+    let watch = Watch::new(Instant::now() + HOUR, token.clone());
+    let top = fs::File::open(&ws).unwrap();
+    let mut visited = 0;
+    let walked = walk(&top, Path::new(""), &watch, &mut |_, _| {
+        visited += 1;
+        if visited == 100 {
+            token.cancel();
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(walked, Walked::Interrupted);
+    assert!((100..200).contains(&visited), "{visited}");
+
+    let deny = grant(&dir, Access::ReadWrite).deny("**/k").deny("secrets/**");
+    let template = DirTemplate::open(&[deny], SETTING).unwrap();
+    let mut over = Call::watched(&template, &Limits::new(), Watch::new(Instant::now(), Default::default()));
+    for path in ["plain", "alias"] {
+        assert_eq!(over.read(path).unwrap_err(), ErrorCode::Interrupted, "{path}");
+    }
+    assert_eq!(over.rename("many", "moved").unwrap_err(), ErrorCode::Interrupted);
+    assert_eq!(over.denials(), [], "nothing was refused");
+    let mut next = Call::over(&template, &Limits::new());
+    assert!(next.read("plain").is_ok());
+    assert_eq!(next.read("alias").unwrap_err(), ErrorCode::NotPermitted);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Dir, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::kernel;
+use crate::sandbox::deadline::Watch;
 
 /// Entries that one walk looks at: a second of work at most. Whoever asks treats more as "cannot be told".
 pub(super) const MAX_ENTRIES: u32 = 100_000;
@@ -23,18 +24,28 @@ pub(super) enum Walked {
     Stopped,
     /// There was more than [`MAX_ENTRIES`], or a part could not be read.
     Partly,
+    /// The call ended first.
+    Interrupted,
 }
 
-/// Shows every entry below `start` of `top`, and `start` itself where it is a file, with its path relative to `top`.
+/// How many entries are looked at between two looks at the clock: a fraction of a millisecond on a local disk.
+const ENTRIES_PER_CHECK: u32 = 64;
+
+/// Shows every entry below `start` of `top`, and `start` itself where it is a file, with its path relative to `top`,
+/// until the call of `watch` ends.
 pub(super) fn walk(
     top: &File,
     start: &Path,
+    watch: &Watch,
     visit: &mut dyn FnMut(&Path, &Stat) -> ControlFlow<()>,
 ) -> Walked {
     let mut pending: Vec<PathBuf> = vec![start.to_owned()];
     let mut left = MAX_ENTRIES;
     let mut complete = true;
     while let Some(folder) = pending.pop() {
+        if watch.check().is_err() {
+            return Walked::Interrupted;
+        }
         let entries = match entries(top, &folder) {
             Ok(Some(entries)) => entries,
             Ok(None) if folder == start => {
@@ -60,6 +71,9 @@ pub(super) fn walk(
             }
             let Some(rest) = left.checked_sub(1) else { return Walked::Partly };
             left = rest;
+            if left.is_multiple_of(ENTRIES_PER_CHECK) && watch.check().is_err() {
+                return Walked::Interrupted;
+            }
             let path = folder.join(OsStr::from_bytes(entry.file_name().to_bytes()));
             let Ok(stat) = rustix::fs::statat(top, &path, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             if visit(&path, &stat).is_break() {

@@ -8,11 +8,11 @@ use wasmtime::{Engine, Result};
 use crate::call::Denial;
 use crate::sandbox::state::{CapabilityRefused, CellState};
 
-/// The capability that an interface belongs to, by the beginning of its name, and the setting that would grant it.
+/// The capability that an interface belongs to, by the beginning of its name, and why no setting grants it.
 const REFUSED: [(&str, &str, &str); 3] = [
-    ("wasi:http/", "http", "grant.http (not served by this version)"),
+    ("wasi:http/", "http", "none: this version serves no HTTP"),
     ("wasi:sockets/", "sockets", "none: sockets are never granted"),
-    ("wasi:keyvalue/", "state", "grant.state (not served by this version)"),
+    ("wasi:keyvalue/", "state", "none: this version keeps no state"),
 ];
 
 /// Defines every import of `component` that is known but not granted as a refusal.
@@ -20,7 +20,6 @@ pub(in crate::sandbox) fn add_refused(
     linker: &mut Linker<CellState>,
     engine: &Engine,
     component: &Component,
-    name: &str,
 ) -> Result<()> {
     // Interfaces mention the resources of others, which come before them; only a resource's own interface defines it.
     let mut known: Vec<ResourceType> = Vec::new();
@@ -50,14 +49,13 @@ pub(in crate::sandbox) fn add_refused(
                         interface: interface.to_owned(),
                         function: function.to_owned(),
                     };
-                    let setting = format!("component.{name}.{setting}");
                     defined.func_new(function, move |mut store, _, _, _| {
                         let target = refusal.interface.clone();
-                        store.data_mut().deny(Denial::new(
+                        store.data_mut().denials.add(Denial::new(
                             refusal.capability,
                             refusal.function.clone(),
                             target,
-                            setting.clone(),
+                            setting,
                         ));
                         Err(refusal.clone().into())
                     })?;

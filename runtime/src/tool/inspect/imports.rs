@@ -18,7 +18,7 @@ pub struct UnmetImport {
     pub served: Option<&'static str>,
 }
 
-/// An import that is served and refuses every use, for want of a grant.
+/// An import that is known and refuses every use, for want of a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NeededGrant {
@@ -36,7 +36,7 @@ pub struct ImportReport {
     pub unknown: Vec<UnmetImport>,
     /// The package is known, the version is not served.
     pub unsupported: Vec<UnmetImport>,
-    /// Served, and refused when used until it is granted. No obstacle to loading.
+    /// Known, and refused when used as long as it is not granted. No obstacle to loading.
     pub needs_grant: Vec<NeededGrant>,
     /// Served, and newer than the host: loads if the component uses nothing that was added since.
     pub newer: Vec<String>,
@@ -76,7 +76,7 @@ impl fmt::Display for ImportReport {
         let lines = [
             unmet("unknown", &self.unknown),
             unmet("version not supported", &self.unsupported),
-            (!needs.is_empty()).then(|| format!("needs a grant, refused when used: {}", needs.join(", "))),
+            (!needs.is_empty()).then(|| format!("refused when used: {}", needs.join(", "))),
             (!newer.is_empty())
                 .then(|| format!("newer than the host, loads if nothing new is used: {}", newer.join(", "))),
         ];

@@ -50,7 +50,7 @@ pub enum NotATool {
         limit: usize,
     },
     /// More of something than a component may have.
-    #[error("the component has at least {found} {what}, and {limit} are allowed")]
+    #[error("the component has at least {found} {what}, and {limit} are allowed; build it with fewer")]
     TooMuch {
         /// What is counted.
         what: &'static str,

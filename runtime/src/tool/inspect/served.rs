@@ -13,25 +13,25 @@ const WASI_PATCH: u64 = 12;
 pub enum Capability {
     /// Directories.
     Dirs,
-    /// HTTP requests to granted origins.
+    /// HTTP requests; not served by this version.
     Http,
     /// Configuration values.
     Config,
-    /// Values kept between calls.
+    /// Values kept between calls; not served by this version.
     State,
     /// Sockets: never granted.
     Sockets,
 }
 
 impl Capability {
-    /// What an operator sets, or does instead.
+    /// What an operator sets, or why there is nothing to set.
     pub fn setting(self) -> &'static str {
         match self {
-            Self::Dirs => "grant.dirs",
-            Self::Http => "grant.http",
-            Self::Config => "config",
-            Self::State => "grant.state",
-            Self::Sockets => "always off; grant.http for requests",
+            Self::Dirs => "needs `grant.dirs`",
+            Self::Http => "this version serves no HTTP",
+            Self::Config => "needs `config`",
+            Self::State => "this version keeps no state",
+            Self::Sockets => "sockets are never granted",
         }
     }
 

@@ -7,6 +7,8 @@ use wasmparser::{
 
 use super::NotATool;
 use super::nesting::{self, MAX_DEPTH};
+use crate::call::LimitHit;
+use crate::limits::{EffectiveLimits, Limit};
 
 /// Imports that one component may have. WASI has fewer than 40 interfaces.
 const MAX_IMPORTS: usize = 256;
@@ -75,6 +77,17 @@ impl Footprint {
         sum(&mut self.memories, other.memories);
         sum(&mut self.table_elements, other.table_elements);
         sum(&mut self.tables, other.tables);
+    }
+
+    /// The limits under which a component that begins with this cannot be called.
+    pub fn beyond(&self, limits: &EffectiveLimits) -> Vec<LimitHit> {
+        let needs = [
+            (Limit::Memory, self.memory_bytes),
+            (Limit::TableElements, self.table_elements),
+            (Limit::Instances, self.core_instances),
+        ];
+        let beyond = needs.into_iter().filter(|(limit, needed)| *needed > limits.get(*limit));
+        beyond.map(|(limit, needed)| limits.hit(limit, needed)).collect()
     }
 
     fn memory(memory: &MemoryType) -> Self {

@@ -7,9 +7,10 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 /// Characters that make a component of a glob more than a name.
 const META: [char; 5] = ['*', '?', '[', '{', '\\'];
 
-/// The compiled `deny` of one grant.
+/// The compiled `deny` of one grant: globs relative to the granted folder, in which `*` does not cross a `/`. What is
+/// in a folder that one matches is withheld with it; a final `/` and a leading `./` say nothing.
 #[derive(Debug)]
-pub(super) struct DenySet {
+pub struct DenySet {
     denied: GlobSet,
     above: GlobSet,
     starts: Vec<PathBuf>,
@@ -20,14 +21,13 @@ impl DenySet {
     ///
     /// # Errors
     /// Says which pattern is wrong and what to write instead.
-    pub(super) fn compile(patterns: &[String]) -> Result<Self, String> {
+    pub fn compile(patterns: &[String]) -> Result<Self, String> {
         let mut denied = GlobSetBuilder::new();
         let mut above = GlobSetBuilder::new();
         let mut starts = Vec::new();
         for written in patterns {
             let pattern = normal(written)?;
-            let wrong =
-                |error: globset::Error| format!("the `deny` pattern `{written}` is wrong: {}", error.kind());
+            let wrong = |error: globset::Error| format!("`{written}` is no glob: {}", error.kind());
             denied.add(glob(&pattern).map_err(wrong)?);
             denied.add(glob(&format!("{pattern}/**")).map_err(wrong)?);
             let components: Vec<&str> = pattern.split('/').collect();
@@ -45,38 +45,41 @@ impl DenySet {
             starts.push(literal_prefix(&components));
         }
         let build = |builder: GlobSetBuilder| {
-            builder.build().map_err(|error| format!("`deny` is too large: {error}"))
+            builder
+                .build()
+                .map_err(|error| format!("these patterns are too large together: {}", error.kind()))
         };
         Ok(Self { denied: build(denied)?, above: build(above)?, starts })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing is withheld.
+    pub(crate) fn is_empty(&self) -> bool {
         self.denied.is_empty()
     }
 
     /// Whether `path`, relative to the root, or a folder that it lies in is withheld.
-    pub(super) fn denies(&self, path: &Path) -> bool {
+    pub fn denies(&self, path: &Path) -> bool {
         !path.as_os_str().is_empty() && self.denied.is_match(path)
     }
 
     /// Whether `path` is a folder that a pattern names on the way to what it withholds (`a` and `a/b` for `a/b/**`).
-    pub(super) fn names_above(&self, path: &Path) -> bool {
+    pub(crate) fn names_above(&self, path: &Path) -> bool {
         !path.as_os_str().is_empty() && self.above.is_match(path)
     }
 
     /// Whether something below `path` could be withheld; never wrong when it says no.
-    pub(super) fn reaches_below(&self, path: &Path) -> bool {
+    pub(crate) fn reaches_below(&self, path: &Path) -> bool {
         self.starts.iter().any(|start| start.starts_with(path) || path.starts_with(start))
     }
 
     /// The folders, relative to the root, outside of which nothing is withheld.
-    pub(super) fn starts(&self) -> &[PathBuf] {
+    pub(crate) fn starts(&self) -> &[PathBuf] {
         &self.starts
     }
 }
 
 /// The literal path that `pattern` starts with, and the rest of it.
-pub(super) fn split_literal(pattern: &str) -> (String, String) {
+pub(crate) fn split_literal(pattern: &str) -> (String, String) {
     let components: Vec<&str> = pattern.split('/').collect();
     let literal = components.iter().take_while(|component| !component.contains(META)).count();
     let (head, tail) = components.split_at(literal);
@@ -87,25 +90,22 @@ pub(super) fn split_literal(pattern: &str) -> (String, String) {
 ///
 /// # Errors
 /// Refuses what could never match or would leave the grant.
-pub(super) fn normal(written: &str) -> Result<String, String> {
+pub(crate) fn normal(written: &str) -> Result<String, String> {
     let mut pattern = written.trim_end_matches('/');
     while let Some(rest) = pattern.strip_prefix("./") {
         pattern = rest;
     }
     if written.starts_with('/') {
+        let relative = written.trim_start_matches('/');
         return Err(format!(
-            "the `deny` pattern `{written}` is absolute; write it relative to the granted directory"
+            "`{written}` is absolute, and patterns are relative to the granted folder; write `{relative}`"
         ));
     }
     if pattern.is_empty() || pattern == "." {
-        return Err(format!(
-            "the `deny` pattern `{written}` names the granted directory itself; remove the grant or write `**`"
-        ));
+        return Err(format!("`{written}` names the granted folder itself; write `**` for all that is in it"));
     }
     if pattern.split('/').any(|component| matches!(component, ".." | "." | "")) {
-        return Err(format!(
-            "the `deny` pattern `{written}` has an empty, `.` or `..` component; write it plainly"
-        ));
+        return Err(format!("`{written}` matches nothing: patterns have no empty parts, `.` or `..`"));
     }
     Ok(pattern.to_owned())
 }

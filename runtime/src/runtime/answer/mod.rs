@@ -1,15 +1,20 @@
 //! The way of an end to its reader: cleaned, cut to the output's bounds, the full text kept under a handle.
 
+mod blocks;
+mod response;
+
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::call::{CallError, Content, ErrorKind, Log, Outcome, Status, Truncation};
-use crate::limits::{EffectiveLimits, Limit};
+use blocks::{Full, Room, is_media, labelled};
+pub(super) use response::{ended, replace};
+
+use crate::call::{CallError, Content, Ended, ErrorKind, Log, Outcome, Returned, Status, Truncation};
+use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{
     Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, clean_value, truncate_json,
 };
-use crate::sandbox::{CellReport, Returned};
 use crate::tool::{Entry, Tool};
 
 /// What shapes an outcome beside the tool itself.
@@ -20,13 +25,9 @@ pub(super) struct Answering<'a> {
     pub limits: &'a EffectiveLimits,
 }
 
-/// Kept free of what a tool emits for what comes last: a result, or the reason why there is none.
-const LAST_WORD_BYTES: usize = 1024;
-const LAST_WORD_LINES: usize = 16;
-
 impl Answering<'_> {
     /// Puts the report of a cell into `outcome`.
-    pub fn answer(&self, tool: &Tool, report: CellReport, outcome: &mut Outcome) {
+    pub fn answer(&self, tool: &Tool, report: Ended, outcome: &mut Outcome) {
         outcome.denials = report.denials;
         outcome.logs = report.logs.into_iter().map(clean_log).collect();
         outcome.usage.fuel = report.fuel;
@@ -35,7 +36,7 @@ impl Answering<'_> {
             Ok(Returned::ToolError(value)) => {
                 let mut error = self.tool_error(tool, value, &outcome.logs);
                 if let Some(hit) = report.limit {
-                    error = error.help(format!("the tool met a limit: raise `{}`", hit.setting)).limit(hit);
+                    error = error.help(format!("the tool met a limit: {}", advice(&hit))).limit(hit);
                 }
                 self.failed(error, report.chunks, outcome);
             }
@@ -95,7 +96,9 @@ impl Answering<'_> {
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.content.push(Content::Text { text });
             }
-            Returned::Output { content, structured } => self.output(content, structured, room, outcome),
+            Returned::Output { content, structured } => {
+                self.output(tool, content, structured, room, outcome);
+            }
             Returned::ToolError(value) => {
                 let error = self.tool_error(tool, value, &outcome.logs);
                 self.failed(error, Vec::new(), outcome);
@@ -105,7 +108,7 @@ impl Answering<'_> {
 
     /// A plain result: data, and the same facts as text.
     fn value(&self, tool: &Tool, value: Option<Value>, room: &Room, outcome: &mut Outcome) {
-        let Entry::Typed { signature, shrink, .. } = &tool.entry else { return };
+        let Some(Entry::Typed { signature, shrink, .. }) = tool.entry() else { return };
         let Some(value) = value else {
             outcome.structured = Some(Value::Object(Map::new()));
             return;
@@ -131,9 +134,10 @@ impl Answering<'_> {
         }
     }
 
-    /// Content that the tool chose, and data beside it.
+    /// Content that the tool or a hook chose, and data beside it.
     fn output(
         &self,
+        tool: &Tool,
         content: Vec<Content>,
         structured: Option<Value>,
         mut room: Room,
@@ -142,13 +146,30 @@ impl Answering<'_> {
         self.content(content, &mut room, outcome);
         let Some(structured) = structured else { return };
         room.release();
-        match self.json(cleaned(structured), &Shrink::Any, self.bounds, Keeping::Store) {
+        match self.data(tool, cleaned(structured)) {
             Ok((value, truncated)) => {
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(value);
             }
             Err(error) => self.fail_within(&room.bounds(self.bounds), error, outcome),
         }
+    }
+
+    /// Data cut to the bounds, still as the tool's output schema announces it.
+    fn data(&self, tool: &Tool, structured: Value) -> Result<(Value, Option<Truncation>), CallError> {
+        if let Some(Entry::Typed { signature, shrink, .. }) = tool.entry()
+            && *shrink != Shrink::Any
+            && let Some(value) = signature.returns().unwrapped(&structured)
+        {
+            let (value, truncated) = self.json(value, shrink, self.bounds, Keeping::Store)?;
+            return Ok((signature.returns().structured(value), truncated));
+        }
+        let full = structured.to_string().len();
+        let (value, truncated) = self.json(structured, &Shrink::Any, self.bounds, Keeping::Store)?;
+        if truncated.is_some() && !tool.admits(&value) {
+            return Err(too_large(full, self.limits));
+        }
+        Ok((value, truncated))
     }
 
     /// Adds blocks while there is room: text and JSON are cut, links that do not fit are left out with a note. Media
@@ -218,8 +239,8 @@ impl Answering<'_> {
     }
 
     fn tool_error(&self, tool: &Tool, value: Option<Value>, logs: &[Log]) -> CallError {
-        let message = match (&value, &tool.entry) {
-            (Some(Value::String(printed)), Entry::Command) => program_failed(printed, logs),
+        let message = match (&value, tool.entry()) {
+            (Some(Value::String(printed)), Some(Entry::Command)) => program_failed(printed, logs),
             (None, _) => "the tool reported an error without a message".to_owned(),
             (Some(Value::String(text)), _) => text.clone(),
             (Some(value), _) => value.to_string(),
@@ -288,74 +309,6 @@ enum Keeping<'a> {
     Stored(Option<&'a Handle>),
 }
 
-/// The text of several blocks together.
-struct Full {
-    text: String,
-}
-
-impl Full {
-    fn of(blocks: &[Content]) -> Self {
-        let mut text = String::new();
-        for block in blocks {
-            match block {
-                Content::Text { text: block } => text.push_str(&clean(block)),
-                Content::Json { json } => text.push_str(&json.to_string()),
-                Content::Link { uri, .. } => text.push_str(uri),
-                _ => continue,
-            }
-            text.push('\n');
-        }
-        Self { text }
-    }
-
-    fn fits(&self, room: &Room) -> bool {
-        self.text.len() <= room.bytes && self.lines() <= room.lines
-    }
-
-    fn lines(&self) -> usize {
-        self.text.lines().count()
-    }
-
-    fn truncation(&self, handle: Option<&Handle>) -> Truncation {
-        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let mut truncation = Truncation::new(number(self.text.len()), number(self.lines()), Vec::new());
-        truncation.handle = handle.map(ToString::to_string);
-        truncation
-    }
-}
-
-/// Bytes of an address that a reader gets; browsers take as many.
-const MAX_URI_BYTES: usize = 2048;
-
-/// Bytes of a name or a media type.
-const MAX_LABEL_BYTES: usize = 256;
-
-/// The block with its addresses, names and media types cleaned and bounded: they are the guest's words as well.
-fn labelled(block: Content) -> Content {
-    let label = |text: String| short(text, MAX_LABEL_BYTES);
-    let address = |text: String| short(text, MAX_URI_BYTES);
-    match block {
-        Content::Image { data, mime_type } => Content::Image { data, mime_type: label(mime_type) },
-        Content::Audio { data, mime_type } => Content::Audio { data, mime_type: label(mime_type) },
-        Content::Blob { data, mime_type, uri } => {
-            Content::Blob { data, mime_type: label(mime_type), uri: uri.map(address) }
-        }
-        Content::Link { uri, name, mime_type } => {
-            Content::Link { uri: address(uri), name: name.map(label), mime_type: mime_type.map(label) }
-        }
-        other => other,
-    }
-}
-
-fn short(text: String, bytes: usize) -> String {
-    let start = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
-    clean(start).replace(['\n', '\t'], " ")
-}
-
-fn is_media(block: &Content) -> bool {
-    matches!(block, Content::Image { .. } | Content::Audio { .. } | Content::Blob { .. })
-}
-
 fn too_large(bytes: usize, limits: &EffectiveLimits) -> CallError {
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
     let used = Limit::ResultBytes.format(bytes);
@@ -416,84 +369,4 @@ fn clean_log(log: Log) -> Log {
 fn cleaned(mut value: Value) -> Value {
     clean_value(&mut value);
     value
-}
-
-/// What is left of the output's bounds for the next block.
-struct Room {
-    bytes: usize,
-    lines: usize,
-    reserved: Option<(usize, usize)>,
-}
-
-impl Room {
-    fn new(bounds: &Bounds) -> Self {
-        Self { bytes: bounds.max_bytes, lines: bounds.max_lines, reserved: None }
-    }
-
-    /// Keeps some back, at most half, for what comes last.
-    fn reserve(&mut self) {
-        let bytes = LAST_WORD_BYTES.min(self.bytes / 2);
-        let lines = LAST_WORD_LINES.min(self.lines / 2);
-        self.bytes -= bytes;
-        self.lines -= lines;
-        self.reserved = Some((bytes, lines));
-    }
-
-    /// Gives back what was kept.
-    fn release(&mut self) {
-        if let Some((bytes, lines)) = self.reserved.take() {
-            self.bytes += bytes;
-            self.lines += lines;
-        }
-    }
-
-    /// Takes a block and the newline between it and the next, which makes one more line of a block that ends in one.
-    fn take(&mut self, text: &str) {
-        self.bytes = self.bytes.saturating_sub(text.len() + 1);
-        self.lines = self.lines.saturating_sub(text.matches('\n').count() + 1);
-    }
-
-    fn take_block(&mut self, block: &Content) {
-        match block {
-            Content::Text { text } => self.take(text),
-            Content::Json { json } => self.take(&json.to_string()),
-            Content::Link { uri, name, .. } => {
-                self.take(uri);
-                self.take(name.as_deref().unwrap_or_default());
-            }
-            _ => {}
-        }
-    }
-
-    fn is_used_up(&self) -> bool {
-        self.bytes == 0 || self.lines == 0
-    }
-
-    fn bounds(&self, bounds: &Bounds) -> Bounds {
-        (*bounds).max_bytes(self.bytes).max_lines(self.lines)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_names_and_media_types_are_cleaned_and_bounded() {
-        let hostile = "\u{1b}[31mred\nline".to_owned();
-        let link = Content::Link {
-            uri: hostile.clone(),
-            name: Some(hostile.clone()),
-            mime_type: Some(hostile.clone()),
-        };
-        let plain = || "red line".to_owned();
-        let expected = Content::Link { uri: plain(), name: Some(plain()), mime_type: Some(plain()) };
-        assert_eq!(labelled(link), expected);
-        let long = "x".repeat(1 << 20);
-        let image = labelled(Content::Image { data: String::new(), mime_type: long.clone() });
-        assert_eq!(image, Content::Image { data: String::new(), mime_type: "x".repeat(MAX_LABEL_BYTES) });
-        let blob = labelled(Content::Blob { data: String::new(), mime_type: hostile, uri: Some(long) });
-        let uri = Some("x".repeat(MAX_URI_BYTES));
-        assert_eq!(blob, Content::Blob { data: String::new(), mime_type: plain(), uri });
-    }
 }

@@ -1,0 +1,149 @@
+//! A hook with the calls that it applies to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use super::{Events, Hook};
+use crate::error::{Error, Result};
+use crate::tool::Tool;
+
+/// How long `pre` and `post` of a hook may take, unless it is said otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A hook, where it applies and how long it may take. Any [`Hook`] is one that applies everywhere.
+#[derive(Clone)]
+pub struct HookEntry {
+    pub(crate) hook: Arc<dyn Hook>,
+    pub(crate) events: Events,
+    pub(crate) timeout: Duration,
+    pub(crate) redacts: bool,
+    tools: Vec<String>,
+    component: Option<String>,
+    group: Option<String>,
+}
+
+impl HookEntry {
+    /// A hook for every call, with 5 seconds for each of `pre` and `post`.
+    pub fn new(hook: impl Hook) -> Self {
+        Self::shared(Arc::new(hook))
+    }
+
+    /// The same for a hook that somebody else keeps as well.
+    pub fn shared(hook: Arc<dyn Hook>) -> Self {
+        Self {
+            events: hook.events(),
+            hook,
+            timeout: DEFAULT_TIMEOUT,
+            redacts: false,
+            tools: Vec::new(),
+            component: None,
+            group: None,
+        }
+    }
+
+    /// Only for tools whose names match one of these globs.
+    #[must_use]
+    pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.tools = globs.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Only for tools of the components that match this glob.
+    #[must_use]
+    pub fn component(mut self, glob: impl Into<String>) -> Self {
+        self.component = Some(glob.into());
+        self
+    }
+
+    /// Only for tools of this group.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Only these of its methods.
+    #[must_use]
+    pub fn on(mut self, events: Events) -> Self {
+        let own = self.hook.events();
+        self.events = Events {
+            pre: own.pre && events.pre,
+            around: own.around && events.around,
+            post: own.post && events.post,
+        };
+        self
+    }
+
+    /// How long each of `pre` and `post` may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// What its `post` does must be done: if it fails, nothing of the response goes out.
+    #[must_use]
+    pub fn redacts(mut self) -> Self {
+        self.redacts = true;
+        self
+    }
+
+    /// The entry with its globs read.
+    ///
+    /// # Errors
+    /// When one of them is none.
+    pub(crate) fn placed(self) -> Result<Placement> {
+        let tools = globs(&self.tools)?;
+        let component = globs(self.component.as_slice())?;
+        Ok(Placement { entry: Arc::new(self), tools, component })
+    }
+}
+
+impl<H: Hook> From<H> for HookEntry {
+    fn from(hook: H) -> Self {
+        Self::new(hook)
+    }
+}
+
+impl std::fmt::Debug for HookEntry {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("HookEntry")
+            .field("hook", &self.hook.name())
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An entry whose globs are read.
+#[derive(Debug, Clone)]
+pub(crate) struct Placement {
+    pub entry: Arc<HookEntry>,
+    tools: Option<GlobSet>,
+    component: Option<GlobSet>,
+}
+
+impl Placement {
+    pub fn applies_to(&self, tool: &Tool) -> bool {
+        let matches =
+            |globs: &Option<GlobSet>, name: &str| globs.as_ref().is_none_or(|set| set.is_match(name));
+        matches(&self.tools, tool.name())
+            && matches(&self.component, tool.component())
+            && self.entry.group.as_deref().is_none_or(|group| tool.group() == Some(group))
+    }
+}
+
+fn globs(patterns: &[String]) -> Result<Option<GlobSet>> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let wrong =
+        |error: globset::Error| Error::Config { at: "hook.tools".to_owned(), message: error.to_string() };
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(Glob::new(pattern).map_err(wrong)?);
+    }
+    set.build().map(Some).map_err(wrong)
+}

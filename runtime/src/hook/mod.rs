@@ -1,0 +1,139 @@
+//! Hooks: an operator's code before, around and after a call. A hook narrows what a call may do; none widens it.
+//!
+//! In reading order: [`Hook`] is what an embedder writes, `decision` what it answers, [`HookEntry`] where it applies,
+//! `next` the rest of a call as a hook around it sees it, `guard` what keeps a hook from harming the runtime.
+
+mod decision;
+mod entry;
+mod guard;
+mod next;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use async_trait::async_trait;
+pub use decision::{Objection, Post, Pre};
+pub use entry::HookEntry;
+pub(crate) use entry::Placement;
+pub(crate) use guard::{Failure, guarded};
+pub use next::Next;
+pub(crate) use next::{Core, around};
+
+use crate::call::{Ended, Response};
+use crate::tool::Tool;
+
+/// What a hook returns; any error type will do.
+pub type HookResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Code that an operator puts on the way of calls.
+///
+/// Hooks run in the order in which they are registered: the first is outermost, so its `pre` is first and its `post`
+/// is last. A call that a hook before it, a rule or an answer refuses runs no later hook and no `post`.
+#[async_trait]
+pub trait Hook: Send + Sync + 'static {
+    /// Its name in errors, records and warnings.
+    fn name(&self) -> &str {
+        let path = std::any::type_name::<Self>();
+        path.rsplit("::").next().unwrap_or(path)
+    }
+
+    /// Which of its methods do anything; the others are not called. The default is all.
+    fn events(&self) -> Events {
+        Events::ALL
+    }
+
+    /// Before the call, with its canonical arguments. An error, a panic or a timeout denies the call.
+    async fn pre(&self, call: &HookCall) -> HookResult<Pre> {
+        let _ = call;
+        Ok(Pre::pass())
+    }
+
+    /// Around the cell. `next.run()` runs what is inside of this hook, each time in a new cell. It has no time of its
+    /// own but the call's. An error ends the call as `hook_failed`.
+    async fn around(&self, call: &HookCall, next: Next<'_>) -> HookResult<Ended> {
+        let _ = call;
+        Ok(next.run().await)
+    }
+
+    /// After the call, also after a failure or a timeout, unless it was refused. An error, a panic or a timeout is
+    /// reported in `warnings`, and the response stays as it was.
+    async fn post(&self, call: &HookCall, response: &Response) -> HookResult<Post> {
+        let _ = (call, response);
+        Ok(Post::Accept)
+    }
+}
+
+/// Which methods of a hook do anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Events {
+    pub(crate) pre: bool,
+    pub(crate) around: bool,
+    pub(crate) post: bool,
+}
+
+impl Events {
+    /// All.
+    pub const ALL: Self = Self { pre: true, around: true, post: true };
+    /// Only `pre`.
+    pub const PRE: Self = Self { pre: true, around: false, post: false };
+    /// Only `around`.
+    pub const AROUND: Self = Self { pre: false, around: true, post: false };
+    /// Only `post`.
+    pub const POST: Self = Self { pre: false, around: false, post: true };
+
+    /// These and those of `other`.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            pre: self.pre || other.pre,
+            around: self.around || other.around,
+            post: self.post || other.post,
+        }
+    }
+}
+
+/// A call as a hook sees it.
+#[derive(Debug, Clone)]
+pub struct HookCall {
+    pub(crate) id: Value,
+    pub(crate) tool: Arc<Tool>,
+    pub(crate) arguments: Value,
+    pub(crate) meta: Vec<(String, String)>,
+    /// How many entries of `meta` are the caller's own; those of hooks follow them, the session's are last.
+    pub(crate) meta_of_caller: usize,
+    pub(crate) session: Option<String>,
+    pub(crate) user: Option<String>,
+}
+
+impl HookCall {
+    /// The caller's identifier.
+    pub fn id(&self) -> &Value {
+        &self.id
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    /// The arguments in their canonical form, with every rewrite so far.
+    pub fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    /// The metadata under `key`: the caller's, else that of a hook before, else the session's.
+    pub fn meta(&self, key: &str) -> Option<&str> {
+        self.meta.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The session, if the call has one.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// The session's user, if it has one.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+}

@@ -1,0 +1,105 @@
+//! From what an operator names to tools, when a runtime is built and while it runs.
+
+use std::sync::{Arc, PoisonError};
+
+use super::{Runtime, Shared};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::sandbox::EngineSettings;
+use crate::tool::{AnyNativeTool, Tool, ToolComponent, load};
+
+/// What every tool is loaded under.
+#[derive(Debug, Clone)]
+pub(super) struct Loading {
+    pub limits: Limits,
+    pub over: Limits,
+    pub settings: EngineSettings,
+}
+
+impl Loading {
+    /// The tools of a component.
+    ///
+    /// # Errors
+    /// When it cannot be loaded as it is configured.
+    pub fn component(&self, component: ToolComponent, warnings: &mut Vec<String>) -> Result<Vec<Arc<Tool>>> {
+        let own = component.config.limits.clone();
+        let loaded = load(component, [&self.limits, &own], &self.over, &self.settings, warnings)?;
+        Ok(loaded.into_iter().flat_map(|(_, tools)| tools).collect())
+    }
+
+    /// A native tool.
+    ///
+    /// # Errors
+    /// When its name or a schema of it cannot be used.
+    pub fn native(&self, native: AnyNativeTool) -> Result<Tool> {
+        let limits = Limits::resolve([&self.limits, &native.limits, &self.over]);
+        native.tool(limits)
+    }
+}
+
+/// Tools that were added to a running runtime; dropping it removes them. Calls that run go on with what they began
+/// with.
+#[must_use = "the tools are removed when this is dropped; `detach` keeps them"]
+pub struct Registration {
+    shared: Arc<Shared>,
+    tools: Vec<Arc<Tool>>,
+}
+
+impl Registration {
+    /// Keeps the tools for as long as there is a runtime.
+    pub fn detach(mut self) {
+        self.tools.clear();
+    }
+
+    /// The tools.
+    pub fn tools(&self) -> &[Arc<Tool>] {
+        &self.tools
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if !self.tools.is_empty() {
+            self.shared.registry.remove(&self.tools);
+        }
+    }
+}
+
+impl std::fmt::Debug for Registration {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Registration").field(&self.tools).finish()
+    }
+}
+
+impl Runtime {
+    /// Adds a component's tools while calls run. Reads files, so it blocks for a moment. What was unusual is in the
+    /// second part.
+    ///
+    /// # Errors
+    /// When the component cannot be loaded, a name is taken, or a write grant reaches what toolcell itself uses.
+    pub fn register(&self, component: ToolComponent) -> Result<(Registration, Vec<String>)> {
+        let mut warnings = Vec::new();
+        let mut all = self.shared.config.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut with_it = all.clone();
+        with_it.components.push(component.config.clone());
+        with_it.check_write_grants(&self.shared.folders)?;
+        let tools = self.shared.loading.component(component, &mut warnings)?;
+        let registration = self.registered(tools)?;
+        *all = with_it;
+        Ok((registration, warnings))
+    }
+
+    /// Adds a native tool while calls run.
+    ///
+    /// # Errors
+    /// When its name is taken or cannot be used.
+    pub fn register_native(&self, native: impl Into<AnyNativeTool>) -> Result<Registration> {
+        let tool = self.shared.loading.native(native.into())?;
+        self.registered(vec![Arc::new(tool)])
+    }
+
+    fn registered(&self, tools: Vec<Arc<Tool>>) -> Result<Registration> {
+        self.shared.registry.add(tools.clone())?;
+        Ok(Registration { shared: Arc::clone(&self.shared), tools })
+    }
+}

@@ -1,0 +1,240 @@
+//! Step 8: one run of a tool, each in a cell of its own, and what all runs of a call took together.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::whole::Whole;
+use super::{Call, Shared};
+use crate::call::{CallError, Denial, Ended, ErrorKind, Outcome};
+use crate::hook::{Core, HookCall};
+use crate::limits::EffectiveLimits;
+use crate::sandbox::{
+    CallContext, Cell, DirTemplate, Function, Invocation, catch_unwind, stopped_at_deadline,
+};
+use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeFunction, Tool};
+
+/// The runs of one call.
+pub(super) struct Runs<'a> {
+    pub shared: &'a Arc<Shared>,
+    pub call: &'a Call,
+    pub tool: &'a Arc<Tool>,
+    pub limits: &'a Arc<EffectiveLimits>,
+    pub whole: &'a Whole<'a>,
+    pub meta: &'a [(String, String)],
+}
+
+impl Runs<'_> {
+    /// One run: a place, the native code, the cell.
+    pub async fn once(&self, arguments: Value) -> Ended {
+        let sandbox = &self.shared.sandbox;
+        let permit =
+            match sandbox.entered(self.whole.within(self.shared.door.enter(self.whole.deadline))).await {
+                Ok(permit) => permit,
+                Err(error) => return Ended::failed(error),
+            };
+        match &self.tool.body {
+            Body::Component { component, dirs, entry } => {
+                self.cell(component, dirs, entry, arguments, permit).await
+            }
+            Body::Native(body) => self.native(body, arguments, permit).await,
+        }
+    }
+
+    async fn cell(
+        &self,
+        component: &Arc<LoadedComponent>,
+        dirs: &Arc<DirTemplate>,
+        entry: &Entry,
+        arguments: Value,
+        permit: OwnedSemaphorePermit,
+    ) -> Ended {
+        let sandbox = &self.shared.sandbox;
+        let ready =
+            async { component.prepared(sandbox, self.tool.meter()).await.map_err(|error| broken(&error)) };
+        let prepared = match sandbox.entered(self.whole.within(ready)).await {
+            Ok(prepared) => prepared,
+            Err(error) => return Ended::failed(error),
+        };
+        let limits = self.whole.lower(Arc::clone(self.limits));
+        let invocation = match entry {
+            Entry::Typed { signature, typed, .. } => match entry.export(&prepared) {
+                Some(export) => {
+                    let function = Function { export, signature: Arc::clone(signature), typed: *typed };
+                    Invocation::Typed { function, arguments }
+                }
+                None => return Ended::failed(gone(self.tool)),
+            },
+            Entry::Command => Invocation::Command {
+                stdin: arguments.to_string().into_bytes().into(),
+                name: component.owner.name.clone(),
+            },
+        };
+        let cell = Cell {
+            prepared,
+            invocation,
+            limits,
+            dirs: Arc::clone(dirs),
+            env: Arc::clone(&component.env),
+            config: Arc::clone(&component.config),
+            context: Arc::new(self.context()),
+            cancel: self.call.cancel.clone(),
+        };
+        sandbox.run(cell, permit).await
+    }
+
+    /// A native function. What it cannot do without its caller's executor it does there: timers are the only thing
+    /// that is lent to it where there is none.
+    async fn native(&self, body: &NativeBody, arguments: Value, permit: OwnedSemaphorePermit) -> Ended {
+        let limits = self.whole.lower(Arc::clone(self.limits));
+        let cancel = self.call.cancel.child_token();
+        let _cancelled_with_caller = cancel.clone().drop_guard();
+        let native = self.native_call(cancel.clone());
+        let work: Pin<Box<dyn Future<Output = Ended> + Send>> = match &body.function {
+            NativeFunction::Async(function) => {
+                let function = Arc::clone(function);
+                Box::pin(async move {
+                    let _permit = permit;
+                    let work = async { function(arguments, native).await };
+                    match catch_unwind(AssertUnwindSafe(work)).await {
+                        Ok(end) => Ended::from(end),
+                        Err(_) => Ended::failed(panicked()),
+                    }
+                })
+            }
+            NativeFunction::Blocking(function) => {
+                let function = Arc::clone(function);
+                let running = self.shared.sandbox.handle().spawn_blocking(move || {
+                    let _permit = permit;
+                    function(arguments, native)
+                });
+                Box::pin(async move {
+                    match running.await {
+                        Ok(end) => Ended::from(end),
+                        Err(_) => Ended::failed(panicked()),
+                    }
+                })
+            }
+        };
+        let begun = Instant::now();
+        let timer = {
+            let _entered = self.shared.sandbox.handle().enter();
+            tokio::time::sleep_until((begun + limits.timeout()).into())
+        };
+        let ended = async {
+            tokio::select! {
+                biased;
+                ended = work => ended,
+                () = self.call.cancel.cancelled() => Ended::failed(cancelled()),
+                () = timer => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),
+            }
+        };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            ended.await
+        } else {
+            self.shared.sandbox.entered(ended).await
+        }
+    }
+
+    fn native_call(&self, cancel: CancellationToken) -> NativeCall {
+        let identity = &self.call.session.state.identity;
+        NativeCall {
+            id: text_of_id(&self.call.call.id),
+            session: self.call.session.state.name().map(str::to_owned),
+            user: identity.user.clone(),
+            meta: self.meta.to_vec(),
+            cancel,
+        }
+    }
+
+    fn context(&self) -> CallContext {
+        CallContext {
+            call_id: text_of_id(&self.call.call.id),
+            session: self.call.session.state.name().map(str::to_owned),
+            meta: self.meta.to_vec(),
+            budget_bytes: self.shared.output.max_bytes,
+            budget_lines: self.shared.output.max_lines,
+        }
+    }
+}
+
+/// The runs that hooks may ask for: any number of them.
+pub(super) struct Repeated<'a> {
+    pub runs: Runs<'a>,
+    pub call: &'a HookCall,
+    pub totals: Mutex<Totals>,
+}
+
+impl Core for Repeated<'_> {
+    fn run(&self) -> Pin<Box<dyn Future<Output = Ended> + Send + '_>> {
+        Box::pin(async move {
+            let ended = self.runs.once(self.call.arguments.clone()).await;
+            self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&ended);
+            ended
+        })
+    }
+
+    fn timers(&self) -> &tokio::runtime::Handle {
+        self.runs.shared.sandbox.handle()
+    }
+}
+
+/// What all runs took: a hook that repeats or hides one hides neither its cost nor what was refused to it.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    fuel: Option<u64>,
+    memory_bytes: u64,
+    denials: Vec<Denial>,
+}
+
+impl Totals {
+    fn add(&mut self, ended: &Ended) {
+        if let Some(fuel) = ended.fuel {
+            self.fuel = Some(self.fuel.unwrap_or_default().saturating_add(fuel));
+        }
+        self.memory_bytes = self.memory_bytes.max(ended.memory_bytes);
+        for denial in &ended.denials {
+            if !self.denials.contains(denial) {
+                self.denials.push(denial.clone());
+            }
+        }
+    }
+
+    /// Puts them in the place of what the last run took.
+    pub fn put_into(self, outcome: &mut Outcome) {
+        outcome.usage.fuel = self.fuel;
+        outcome.usage.memory_bytes = self.memory_bytes;
+        outcome.denials = self.denials;
+    }
+}
+
+fn text_of_id(id: &Value) -> String {
+    match id {
+        Value::Null => String::new(),
+        Value::String(id) => id.clone(),
+        id => id.to_string(),
+    }
+}
+
+fn broken(error: &crate::error::Error) -> CallError {
+    CallError::new(ErrorKind::Internal, "the tool's component cannot be used").help(error.to_string())
+}
+
+fn gone(tool: &Tool) -> CallError {
+    CallError::new(ErrorKind::Internal, "the tool's component does not export its function")
+        .help(format!("{} of component `{}`", tool.origin, tool.owner.name))
+}
+
+fn panicked() -> CallError {
+    CallError::new(ErrorKind::Panicked, "the tool failed unexpectedly; it may have done a part of its work")
+}
+
+fn cancelled() -> CallError {
+    CallError::new(ErrorKind::Cancelled, "the call was cancelled")
+}

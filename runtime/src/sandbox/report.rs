@@ -1,0 +1,24 @@
+//! What of a cell's state outlives its store.
+
+use super::state::CellState;
+use crate::call::{Denial, Log};
+
+/// Everything that the guest printed and logged.
+pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
+    let mut logs = std::mem::take(&mut state.logs);
+    if state.dropped_logs > 0 {
+        logs.push(Log::new("warn", format!("[... {} more records were not kept ...]", state.dropped_logs)));
+    }
+    if !is_command {
+        logs.extend(state.stdout.text().map(|text| Log::new("stdout", text)));
+    }
+    logs.extend(state.stderr.text().map(|text| Log::new("stderr", text)));
+    logs
+}
+
+/// Everything that the host refused.
+pub(super) fn denials(state: &CellState) -> Vec<Denial> {
+    let mut denials = state.dirs.denials().list();
+    denials.extend(state.denials.list());
+    denials
+}

@@ -1,0 +1,44 @@
+//! A component that is loaded: compiled when it is first called.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use super::Owner;
+use crate::error::{Error, Result};
+use crate::sandbox::{ConfigVariables, Meter, Prepared, Sandbox};
+
+/// A component that is ready to be compiled, and once it is, to be called.
+pub(crate) struct LoadedComponent {
+    pub owner: Arc<Owner>,
+    pub env: Arc<BTreeMap<String, String>>,
+    pub config: Arc<ConfigVariables>,
+    pub(super) bytes: Arc<Cow<'static, [u8]>>,
+    pub(super) fuel: OnceCell<Arc<Prepared>>,
+    pub(super) epoch: OnceCell<Arc<Prepared>>,
+}
+
+impl LoadedComponent {
+    /// The component's native code for `meter`, compiled when first needed and only once, on a thread that may
+    /// wait: other calls go on.
+    pub async fn prepared(self: &Arc<Self>, sandbox: &Arc<Sandbox>, meter: Meter) -> Result<Arc<Prepared>> {
+        let slot = match meter {
+            Meter::Fuel => &self.fuel,
+            Meter::Epoch => &self.epoch,
+        };
+        let prepared = slot.get_or_try_init(|| async {
+            let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
+            let prepare = move || {
+                let owner = &component.owner;
+                preparing.prepare(&owner.name, component.bytes.as_ref(), &owner.digest, meter)
+            };
+            match sandbox.handle().spawn_blocking(prepare).await {
+                Ok(prepared) => prepared.map(Arc::new),
+                Err(_) => Err(Error::component(self.owner.name.as_str(), "the compiler failed on it")),
+            }
+        });
+        prepared.await.map(Arc::clone)
+    }
+}
