@@ -200,7 +200,7 @@ value = { equals = { a = [1, "b"] } }
             ("value", Matcher::Equals(json!({ "a": [1, "b"] }))),
         ];
         assert_eq!(allow.arguments, expected.map(|(name, matcher)| (name.to_owned(), matcher)));
-        assert_eq!(allow.origin.at.as_deref(), Some("toolcell.toml:22"));
+        assert_eq!(allow.origin.at.as_deref(), Some("toolcell.toml:23"));
 
         let files = config.components.first().unwrap();
         assert_eq!(files.group.as_deref(), Some("disk"));
