@@ -73,6 +73,9 @@ pub enum Error {
         /// What is wrong and what to do.
         message: String,
     },
+    /// An approval that cannot be given, kept or taken back.
+    #[error("{0}")]
+    Approval(String),
     /// A stored output is not there.
     #[error("{0}")]
     Output(String),

@@ -33,6 +33,7 @@ mod an_output_fits_its_bounds;
 mod an_output_matches_its_schema;
 mod every_limit_is_named_when_it_is_hit;
 mod the_architecture_is_as_documented;
+mod the_command_line_approves;
 mod the_command_line_checks;
 mod the_command_line_exits_with_the_kind;
 mod the_command_line_grants;

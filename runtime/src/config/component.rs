@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::document::Address;
 use super::names::{component_name_fits, tool_name_fits};
 use super::raw::{RawComponent, RawTool};
+use super::rules::{DeclaredHints, group_fits};
 use super::validate::{Validator, reason};
 use crate::limits::{Limits, Origin};
 use crate::policy::{Digest, DirGrant, Grant};
@@ -41,6 +42,8 @@ pub struct ToolSettings {
     pub title: Option<String>,
     /// A description in place of the component's own.
     pub description: Option<String>,
+    /// What is declared of it.
+    pub hints: DeclaredHints,
     /// What calls of it may consume.
     pub limits: Limits,
     /// Where its table is.
@@ -57,6 +60,8 @@ pub struct ComponentConfig {
     pub source: Source,
     /// The content that it must have.
     pub digest: Option<Digest>,
+    /// The group that its tools are in.
+    pub group: Option<String>,
     /// Whether its tools exist. A switched-off component's files are not looked at.
     pub enabled: bool,
     /// Put before each of its tools' names; may be empty.
@@ -75,6 +80,8 @@ pub struct ComponentConfig {
     pub limits: Limits,
     /// Settings of single tools, by tool name or `interface.function`.
     pub tool_settings: BTreeMap<String, ToolSettings>,
+    /// What is declared of all its tools.
+    pub hints: DeclaredHints,
     /// How much lenient spelling in arguments is mended.
     pub repair: RepairMode,
     /// Where its table is.
@@ -92,6 +99,7 @@ impl ComponentConfig {
             name,
             source,
             digest: None,
+            group: None,
             enabled: true,
             prefix: String::new(),
             rename: BTreeMap::new(),
@@ -101,10 +109,17 @@ impl ComponentConfig {
             dir_origins: Vec::new(),
             limits: Limits::new(),
             tool_settings: BTreeMap::new(),
+            hints: DeclaredHints::default(),
             repair: RepairMode::default(),
             origin,
             origins: BTreeMap::new(),
         }
+    }
+
+    /// What is declared of a tool that goes by these names, its own and `interface.function`.
+    pub fn hints_of(&self, names: &[&str]) -> DeclaredHints {
+        let of_tool = names.iter().find_map(|name| self.tool_settings.get(*name));
+        of_tool.map_or(self.hints, |settings| settings.hints.or(self.hints))
     }
 
     /// Where the setting `key`, one of those in `origins`, was set; without a place where it was not in a file.
@@ -157,6 +172,9 @@ impl Validator<'_, '_> {
                 "pins one file, and `path` is a folder; name the file there, or take the digest out";
             self.problem(&address.key("digest"), message);
         }
+        if let Some(group) = &raw.group {
+            self.checked(&address.key("group"), group_fits(group));
+        }
         let prefix = raw.prefix.unwrap_or_default();
         if !prefix.is_empty() {
             self.checked(&address.key("prefix"), tool_name_fits(&prefix));
@@ -169,6 +187,7 @@ impl Validator<'_, '_> {
         grant.config = self.strings(&address.key("config"), raw.config);
         Some(ComponentConfig {
             digest,
+            group: raw.group,
             enabled,
             prefix,
             rename: raw.rename,
@@ -178,6 +197,7 @@ impl Validator<'_, '_> {
             dir_origins,
             limits: self.limits(&address.key("limits"), raw.limits.0),
             tool_settings: self.tool_settings(&address.key("tool"), raw.tool),
+            hints: raw.hints.into(),
             repair: raw.repair.unwrap_or_default(),
             origin: self.document.origin(&address),
             origins,
@@ -264,6 +284,7 @@ impl Validator<'_, '_> {
                 let settings = ToolSettings {
                     title: raw.title,
                     description: raw.description,
+                    hints: raw.hints.into(),
                     limits: self.limits(&address.key("limits"), raw.limits.0),
                     origin: self.document.origin(&address),
                 };

@@ -167,6 +167,7 @@ fn in_words(message: &str) -> String {
         .replace("expected a map", "expected a table")
         .replace("type: map", "type: table")
         .replace("type: sequence", "type: array")
+        .replace("expected a sequence", "expected an array")
 }
 
 fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {

@@ -1,9 +1,6 @@
 //! The folders that are our own: settings, caches, data and state of the user, never of a project.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, Metadata};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
@@ -13,7 +10,7 @@ use crate::error::{Error, Result};
 /// The environment variable that puts all of our folders under one.
 pub const HOME_VARIABLE: &str = "TOOLCELL_HOME";
 
-/// Where we keep what is ours. [`ensure_private`] creates and checks a folder before anything is kept in it.
+/// Where we keep what is ours. [`ensure_private`](super::ensure_private) creates and checks a folder before anything is kept in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Folders {
@@ -115,33 +112,9 @@ impl Folders {
     }
 }
 
-/// Creates `folder`, for its owner alone, unless it is there, and checks that nobody else can write in it.
-///
-/// # Errors
-/// When it cannot be created, is no folder, belongs to another user, or others may write in it.
-pub fn ensure_private(folder: &Path) -> Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::file("create", folder))?;
-    let metadata = folder.metadata().map_err(Error::file("read", folder))?;
-    private(&metadata).map_err(|message| {
-        Error::file("use", folder)(io::Error::new(io::ErrorKind::PermissionDenied, message))
-    })
-}
-
-fn private(metadata: &Metadata) -> Result<(), &'static str> {
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err("it belongs to another user");
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err("other users may write in it; run `chmod go-w` on it");
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
-
-    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -153,29 +126,5 @@ mod tests {
         }
         assert!(folders.trust().starts_with(&folders.data));
         assert!(Folders::of_user(Some("relative".into())).is_err());
-    }
-
-    #[test]
-    fn a_folder_is_created_for_its_owner_alone() {
-        let scratch = tempfile::tempdir().unwrap();
-        let folder = scratch.path().join("a/b");
-        ensure_private(&folder).unwrap();
-        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-        ensure_private(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_folder_that_others_may_write_is_refused() {
-        let scratch = tempfile::tempdir().unwrap();
-        for mode in [0o770, 0o707, 0o777, 0o1777] {
-            let folder = scratch.path().join(format!("{mode:o}"));
-            std::fs::create_dir(&folder).unwrap();
-            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
-            let error = ensure_private(&folder).unwrap_err().to_string();
-            assert!(error.contains("chmod go-w"), "{error}");
-        }
-        let file = scratch.path().join("file");
-        std::fs::write(&file, "").unwrap();
-        assert!(ensure_private(&file).is_err());
     }
 }

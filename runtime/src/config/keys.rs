@@ -10,18 +10,13 @@ use crate::limits::Limit;
 
 /// Settings that are documented for a later version. Accepting one that nothing enforces would be a silent hole,
 /// so each is refused with a reason of its own. `*` is any key.
-const LATER: [&[&str]; 16] = [
-    &["rule"],
+const LATER: [&[&str]; 11] = [
     &["hook"],
     &["mcp"],
-    &["policy", "default"],
     &["limits", "http_requests"],
     &["limits", "http_bytes"],
     &["limits", "state_bytes"],
-    &["component", "*", "group"],
     &["component", "*", "secrets"],
-    &["component", "*", "hints"],
-    &["component", "*", "tool", "*", "hints"],
     &["component", "*", "grant", "http"],
     &["component", "*", "grant", "state"],
     &["component", "*", "limits", "http_requests"],

@@ -18,17 +18,21 @@ mod names;
 mod problem;
 mod protection;
 mod raw;
+mod raw_rule;
+mod rules;
 mod settings;
 mod show;
 mod untrusted;
 mod validate;
 
+pub use crate::policy::ensure_private;
 pub use audit::{Audit, Detail, Key, Place};
 pub use component::{ComponentConfig, RepairMode, Source, ToolSettings};
 pub use discovery::{CONFIG_VARIABLE, Environment, FILE_NAME, How, Location};
-pub use folders::{Folders, HOME_VARIABLE, ensure_private};
+pub use folders::{Folders, HOME_VARIABLE};
 #[cfg(feature = "cli")]
 pub use init::{NewComponent, add_component, component_name, starting_text};
 pub use raw::schema;
+pub use rules::DeclaredHints;
 pub use settings::{Config, OutputBounds};
 pub use untrusted::Inert;

@@ -14,8 +14,9 @@ use serde_json::{Map, Value, json};
 use super::amount::Amount;
 use super::audit::Detail;
 use super::component::RepairMode;
+use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
-use crate::policy::Access;
+use crate::policy::{Access, Action};
 
 /// The configuration of toolcell.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -31,6 +32,10 @@ pub(super) struct RawConfig {
     /// The record of every call, in lines that are chained to each other. Without this table there is none; an
     /// empty one keeps it in the user's state folder.
     pub(super) audit: Option<RawAudit>,
+    /// What is denied, asked about or allowed. Deny beats ask beats allow, whatever their order.
+    // With their places in the list, which the loss of one that cannot be read would change.
+    #[schemars(with = "Vec<RawRule>")]
+    pub(super) rule: Vec<(usize, RawRule)>,
     /// The components, by the name that settings and the audit know them by.
     pub(super) component: BTreeMap<String, RawComponent>,
 }
@@ -39,6 +44,8 @@ pub(super) struct RawConfig {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table", default)]
 pub(super) struct RawPolicy {
+    /// What becomes of a call that no rule matches. Default "allow".
+    pub(super) default: Option<Action>,
     /// The time for the whole path of a call, waiting included. Default "10m".
     pub(super) call_timeout: Option<Amount>,
 }
@@ -88,6 +95,8 @@ pub(super) struct RawComponent {
     pub(super) path: Option<String>,
     /// The component's `sha256:` digest; another content is refused.
     pub(super) digest: Option<String>,
+    /// The group that its tools are in, which rules name and which is switched on and off as one.
+    pub(super) group: Option<String>,
     /// Whether its tools exist. Default true.
     pub(super) enabled: Option<bool>,
     /// Put before each of its tools' names.
@@ -100,6 +109,8 @@ pub(super) struct RawComponent {
     pub(super) instructions: Option<String>,
     /// Values that the component reads through `wasi:config/store`. Not for secrets.
     pub(super) config: BTreeMap<String, String>,
+    /// What you declare of all its tools.
+    pub(super) hints: RawHints,
     /// How much lenient spelling in arguments is mended. Default "decode".
     pub(super) repair: Option<RepairMode>,
     /// What the component may reach. Default nothing.
@@ -144,8 +155,21 @@ pub(super) struct RawTool {
     pub(super) title: Option<String>,
     /// A description in place of the component's own.
     pub(super) description: Option<String>,
+    /// What you declare of this tool, in place of what you declare of all.
+    pub(super) hints: RawHints,
     /// What calls of this tool may consume.
     pub(super) limits: RawLimits,
+}
+
+/// What an operator declares of tools, whatever their authors claim. Whether a tool only reads is not declared but
+/// enforced.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawHints {
+    /// Whether a call may be made again after it failed. Default false, but for tools that only read.
+    pub(super) idempotent: Option<bool>,
+    /// Whether calls may run at the same time. Default false, but for tools that only read.
+    pub(super) concurrency_safe: Option<bool>,
 }
 
 /// The limits of a component or a tool, by the names of [`Limit`].
@@ -247,7 +271,15 @@ fn tidy(node: &mut Value) {
                     }
                 }
             }
-            object.values_mut().for_each(tidy);
+            for (key, value) in object {
+                match value {
+                    // Its keys are settings' names, of which one may be `default`.
+                    Value::Object(properties) if key == "properties" => {
+                        properties.values_mut().for_each(tidy);
+                    }
+                    value => tidy(value),
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::audit::Audit;
 use super::component::ComponentConfig;
 use crate::limits::{Admission, Limits, Origin};
-use crate::policy::Digest;
+use crate::policy::{Action, Digest, Rule};
 
 /// Everything that a `toolcell.toml` says, checked. The default is what holds without a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,12 @@ pub struct Config {
     pub digest: Option<Digest>,
     /// The components by name, switched-off ones included.
     pub components: Vec<ComponentConfig>,
+    /// What is denied, asked about or allowed, each rule checked.
+    pub rules: Vec<Rule>,
+    /// What becomes of a call that no rule matches. Default [`Action::Allow`].
+    pub default: Action,
+    /// Where `default` was set.
+    pub default_origin: Origin,
     /// The limits of every call.
     pub limits: Limits,
     /// What runs and waits at once.
@@ -42,6 +48,9 @@ impl Default for Config {
             file: None,
             digest: None,
             components: Vec::new(),
+            rules: Vec::new(),
+            default: Action::default(),
+            default_origin: Origin::default(),
             limits: Limits::new(),
             admission: Admission::default(),
             output: OutputBounds::default(),

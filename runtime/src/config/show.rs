@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::audit::{Audit, Key, Place};
 use super::component::{ComponentConfig, Source};
+use super::rules::DeclaredHints;
 use super::settings::Config;
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
+use crate::policy::Rule;
 
 impl Config {
     /// The effective configuration: every limit with its value and where that was set; of the environment only
@@ -18,10 +20,13 @@ impl Config {
             (component.name.clone(), show_component(component, &limits, &self.limits))
         });
         let mut shown = json!({
-            "policy": { "call_timeout": place(
-                Limit::Timeout.format(u64::try_from(self.call_timeout.as_nanos()).unwrap_or(u64::MAX - 1)),
-                &self.call_timeout_origin,
-            ) },
+            "policy": {
+                "default": place(self.default.as_str(), &self.default_origin),
+                "call_timeout": place(
+                    Limit::Timeout.format(u64::try_from(self.call_timeout.as_nanos()).unwrap_or(u64::MAX - 1)),
+                    &self.call_timeout_origin,
+                ),
+            },
             "limits": show_limits(&Limits::resolve([&self.limits])),
             "admission": {
                 "concurrent_cells": self.place("limits.concurrent_cells", self.admission.concurrent_cells),
@@ -39,6 +44,9 @@ impl Config {
         });
         if let (Some(audit), Some(object)) = (&self.audit, shown.as_object_mut()) {
             object.insert("audit".to_owned(), show_audit(audit));
+        }
+        if let (false, Some(object)) = (self.rules.is_empty(), shown.as_object_mut()) {
+            object.insert("rule".to_owned(), self.rules.iter().map(show_rule).collect());
         }
         if let (Some(file), Some(object)) = (&self.file, shown.as_object_mut()) {
             object.shift_insert(0, "file".to_owned(), file.display().to_string().into());
@@ -98,6 +106,17 @@ fn show_limits(limits: &EffectiveLimits) -> Value {
     Value::Object(Map::from_iter(shown))
 }
 
+/// A rule in words; as it is written it is in the file.
+fn show_rule(rule: &Rule) -> Value {
+    let mut shown = json!({ "action": rule.action, "for": rule.words() });
+    if let Some(object) = shown.as_object_mut() {
+        object.extend(rule.reason.iter().map(|reason| ("reason".to_owned(), json!(reason))));
+        let from = rule.origin.at.as_deref().unwrap_or(&rule.origin.setting);
+        object.insert("from".to_owned(), from.into());
+    }
+    shown
+}
+
 fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: &Limits) -> Value {
     let mut shown = Map::new();
     let path = match &component.source {
@@ -113,6 +132,8 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
     let optional = [
         ("prefix", Some(json!(component.prefix)).filter(|_| !component.prefix.is_empty())),
         ("rename", Some(json!(component.rename)).filter(|_| !component.rename.is_empty())),
+        ("group", component.group.as_ref().map(|group| json!(group))),
+        ("hints", Some(json!(component.hints)).filter(|_| component.hints != DeclaredHints::default())),
         ("tools", component.tools.as_ref().map(|tools| json!(tools))),
         ("instructions", component.instructions.as_ref().map(|text| json!(text))),
         ("config", Some(json!(component.grant.config)).filter(|_| !component.grant.config.is_empty())),
@@ -136,6 +157,9 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         let limits = Limits::resolve([outer, &component.limits, &settings.limits]);
         let mut tool = json!({ "limits": show_limits(&limits) });
         if let Some(object) = tool.as_object_mut() {
+            let hints = component.hints_of(&[name]);
+            let hints = Some(json!(hints)).filter(|_| hints != DeclaredHints::default());
+            object.extend(hints.map(|hints| ("hints".to_owned(), hints)));
             object.extend(settings.title.iter().map(|title| ("title".to_owned(), json!(title))));
             object.extend(settings.description.iter().map(|text| ("description".to_owned(), json!(text))));
         }
@@ -159,7 +183,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = "[limits]\ntimeout = \"5s\"\n[component.a]\npath = \"builtin:files\"\n\
                     [component.a.grant]\nenv = { TOKEN = \"abc123\" }\ndirs = [{ host = \".\", guest = \"/w\" }]\n\
-                    [component.a.tool.grep]\ntitle = \"Search\"\nlimits.memory = \"1MiB\"\n";
+                    [component.a.tool.grep]\ntitle = \"Search\"\nlimits.memory = \"1MiB\"\nhints.idempotent = true\n\
+                    [policy]\ndefault = \"ask\"\n[[rule]]\naction = \"deny\"\narguments = { path = \"/w/x\" }\n";
         let config =
             Config::parse(text, &folder.path().join("toolcell.toml"), "toolcell.toml", None).unwrap();
         let shown = config.show();
@@ -174,6 +199,10 @@ mod tests {
         );
         assert_eq!(at("/limits/memory"), Some(json!({ "value": "256MiB", "from": "default" })));
         assert_eq!(at("/output/max_lines"), Some(json!({ "value": 2000, "from": "default" })));
+        assert_eq!(at("/policy/default"), Some(json!({ "value": "ask", "from": "toolcell.toml:13" })));
+        let rule = json!({ "action": "deny", "for": "any tool, where `path` is the path `/w/x`", "from": "toolcell.toml:14" });
+        assert_eq!(at("/rule/0"), Some(rule));
+        assert_eq!(at("/component/a/tool/grep/hints"), Some(json!({ "idempotent": true })));
         assert_eq!(at("/component/a/grant/env"), Some(json!(["TOKEN"])));
         assert_eq!(at("/component/a/grant/dirs/0/from"), Some(json!("toolcell.toml:7")));
         let text = config.show_text();

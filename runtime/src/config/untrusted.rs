@@ -4,6 +4,7 @@
 //! Component files in its folder are loaded, since code in a cell reaches only what is granted; those outside are
 //! not, since reading there is beyond its folder. Limits and output bounds may narrow, not widen. Values for
 //! `wasi:config/store`, titles, descriptions and instructions stay: they are text of the same author as the folder.
+//! So do rules and `policy.default`: without them everything that is left would be allowed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,6 +77,7 @@ impl Config {
         for component in &mut self.components {
             restrict_dirs(component, folder.as_deref(), &mut inert);
             restrict_env(component, &self.origins, &mut inert);
+            restrict_hints(component, &mut inert);
             component.limits = narrowed(&component.limits, &mut inert);
             for settings in component.tool_settings.values_mut() {
                 settings.limits = narrowed(&settings.limits, &mut inert);
@@ -165,6 +167,22 @@ fn restrict_env(component: &mut ComponentConfig, origins: &BTreeMap<String, Orig
     inert.push(Inert::new(&origin, "is not granted"));
 }
 
+/// What is declared of tools makes calls run again and at the same time; only what takes that back stays.
+fn restrict_hints(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    let of_tools = component.tool_settings.values_mut();
+    let of_tools = of_tools.map(|settings| (&mut settings.hints, &settings.origin));
+    for (hints, origin) in std::iter::once((&mut component.hints, &component.origin)).chain(of_tools) {
+        let given = *hints;
+        hints.idempotent = given.idempotent.filter(|idempotent| !idempotent);
+        hints.concurrency_safe = given.concurrency_safe.filter(|safe| !safe);
+        if *hints != given {
+            let origin =
+                Origin { setting: format!("{}.hints", origin.setting).into(), at: origin.at.clone() };
+            inert.push(Inert::new(&origin, "does not hold where it declares something to be safe"));
+        }
+    }
+}
+
 /// The limits without those that are above their defaults.
 fn narrowed(limits: &Limits, inert: &mut Vec<Inert>) -> Limits {
     let mut kept = Limits::new();
@@ -215,12 +233,16 @@ dirs = [
 env = { TOKEN = "hidden" }
 [component.a.limits]
 memory = "1MiB"
-[component.a.tool.t.limits]
-fuel = "off"
+[component.a.tool.t]
+limits.fuel = "off"
+hints = { idempotent = true, concurrency_safe = false }
 [component.b]
 path = "../out.wasm"
 [component.c]
 path = "builtin:files"
+[[rule]]
+action = "deny"
+tools = ["write_*"]
 "#;
 
     struct Scratch {
@@ -260,13 +282,14 @@ path = "builtin:files"
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:30: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:20: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:21: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:22: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:23: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:25: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:29: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:28: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:17: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:18: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:19: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:20: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:22: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:25: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
@@ -288,6 +311,8 @@ path = "builtin:files"
         assert_eq!(a.grant.config.len(), 1);
         let limits = Limits::resolve([&config.limits, &a.limits]);
         assert_eq!((limits.timeout(), limits.get(Limit::Memory)), (Duration::from_secs(1), 1 << 20));
+        assert_eq!(a.hints_of(&["t"]).concurrency_safe, Some(false));
+        assert_eq!((a.hints_of(&["t"]).idempotent, config.rules.len()), (None, 1));
         assert_eq!(config.admission, Admission::default());
         assert_eq!((&config.output, &config.audit), (&OutputBounds::default(), &None));
         assert_eq!(config.restrict_untrusted(), [], "what is narrowed stays so");

@@ -12,6 +12,7 @@ use super::document::{Address, Document};
 use super::keys;
 use super::problem::Problems;
 use super::raw::{self, ADMISSION, RawComponent, RawConfig, RawOutput};
+use super::rules;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
@@ -64,6 +65,7 @@ fn read(document: &Document<'_>, problems: &mut Problems) -> RawConfig {
         limits: section(&mut table, "limits", document, problems),
         output: section(&mut table, "output", document, problems),
         audit: table.contains_key("audit").then(|| section(&mut table, "audit", document, problems)),
+        rule: rules::read(&mut table, document, problems),
         component: components(&mut table, document, problems),
     }
 }
@@ -122,6 +124,10 @@ impl Validator<'_, '_> {
 
     fn config(&mut self, raw: RawConfig) -> Config {
         let mut config = Config::default();
+        if let Some(default) = raw.policy.default {
+            config.default = default;
+            config.default_origin = self.document.origin(&Address::of(&["policy", "default"]));
+        }
         if let Some(amount) = raw.policy.call_timeout {
             let address = Address::of(&["policy", "call_timeout"]);
             if let Some(nanos) = self.checked(&address, Limit::Timeout.parse(&amount.0)) {
@@ -136,6 +142,7 @@ impl Validator<'_, '_> {
         config.admission = self.admission(&address, &admission);
         config.output = self.output(&raw.output);
         config.audit = raw.audit.map(|audit| self.audit(audit));
+        config.rules = self.rules(raw.rule);
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
         }

@@ -1,15 +1,25 @@
-//! What is allowed: grants, what no grant may let a tool write, and which configurations are trusted.
+//! What is allowed: grants, what no grant may let a tool write, rules on calls and their approval, and which
+//! configurations are trusted.
 
+mod approval;
 mod deny;
 mod digest;
 mod entries;
 mod grant;
+mod private;
 mod protect;
+mod rule;
 mod trust;
 
+pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
 pub use deny::DenySet;
 pub(crate) use deny::{normal, split_literal};
 pub use digest::Digest;
 pub use grant::{Access, DirGrant, Grant};
+pub use private::ensure_private;
 pub use protect::Protected;
+pub(crate) use rule::lexical;
+pub use rule::{
+    Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
+};
 pub use trust::TrustStore;

@@ -1,27 +1,23 @@
 //! Which configurations that were only found may grant more than reading their own folder: those whose path and
 //! content the user has trusted.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
+use super::private::{PrivateFile, VERSION};
 use crate::error::{Error, Result};
-
-/// Thousands of entries; a longer file is not ours.
-const MAX_BYTES: u64 = 4 << 20;
 
 /// The list of trusted configurations. It is read anew on every question: a revocation holds from then on.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
-    path: PathBuf,
+    file: PrivateFile,
 }
 
 /// The file's content.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
     version: u32,
@@ -36,13 +32,17 @@ struct Entry {
     digest: String,
 }
 
-/// The only version of the file so far.
-const VERSION: u32 = 1;
+impl Default for Content {
+    fn default() -> Self {
+        Self { version: VERSION, files: Vec::new() }
+    }
+}
 
 impl TrustStore {
     /// The store in the file at `path`, whose folder must be private to the user; neither needs to exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        let consequence = "no found configuration is trusted; `toolcell trust` starts it anew";
+        Self { file: PrivateFile::new(path, consequence) }
     }
 
     /// Whether the configuration at `path` with this content is trusted.
@@ -51,7 +51,7 @@ impl TrustStore {
     /// When the store cannot be read or is damaged: a warning, by which nothing is trusted.
     pub fn is_trusted(&self, path: &Path, digest: Digest) -> Result<bool> {
         let Ok(key) = key(path) else { return Ok(false) };
-        let content = self.read()?;
+        let content: Content = self.file.read()?;
         Ok(content.files.iter().any(|entry| entry.path == key && entry.digest.parse() == Ok(digest)))
     }
 
@@ -62,18 +62,11 @@ impl TrustStore {
     /// When the path is not there or no UTF-8, or when the store cannot be written.
     pub fn add(&self, path: &Path, digest: Digest) -> Result<()> {
         let key = key(path)?;
-        let _lock = self.lock()?;
-        let mut content = match self.read() {
-            Ok(content) => content,
-            Err(_) => {
-                let aside = self.path.with_extension("json.damaged");
-                std::fs::rename(&self.path, &aside).map_err(Error::file("rename", &self.path))?;
-                Content::default()
-            }
-        };
+        let _lock = self.file.lock()?;
+        let mut content: Content = self.file.read_or_start_anew()?;
         content.files.retain(|entry| entry.path != key);
         content.files.push(Entry { path: key, digest: digest.to_string() });
-        self.write(content)
+        self.file.write(&content)
     }
 
     /// Trusts the configuration at `path` no longer; says whether it was listed.
@@ -81,64 +74,17 @@ impl TrustStore {
     /// # Errors
     /// When the store cannot be read or written.
     pub fn revoke(&self, path: &Path) -> Result<bool> {
-        let _lock = self.lock()?;
-        let mut content = self.read()?;
+        let _lock = self.file.lock()?;
+        let mut content: Content = self.file.read()?;
         let before = content.files.len();
         // A file that is gone has no canonical path, and is revoked by the path as it is.
         let key = key(path).unwrap_or_else(|_| path.to_string_lossy().into_owned());
         content.files.retain(|entry| entry.path != key);
         let revoked = content.files.len() < before;
         if revoked {
-            self.write(content)?;
+            self.file.write(&content)?;
         }
         Ok(revoked)
-    }
-
-    /// Held by one process at a time, from reading to replacing; on a file of its own, since the store is replaced.
-    fn lock(&self) -> Result<File> {
-        let path = self.path.with_extension("lock");
-        let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = open.map_err(Error::file("create", &path))?;
-        file.lock().map_err(Error::file("lock", &path))?;
-        Ok(file)
-    }
-
-    fn read(&self) -> Result<Content> {
-        let file = match File::open(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
-            Err(error) => return Err(Error::file("read", &self.path)(error)),
-        };
-        let damaged = |message: &str| {
-            let message =
-                format!("{message}: no found configuration is trusted; `toolcell trust` starts it anew");
-            Error::file("use", &self.path)(io::Error::new(io::ErrorKind::InvalidData, message))
-        };
-        let metadata = file.metadata().map_err(Error::file("read", &self.path))?;
-        if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
-            return Err(damaged("other users may have written it"));
-        }
-        let mut text = Vec::new();
-        file.take(MAX_BYTES).read_to_end(&mut text).map_err(Error::file("read", &self.path))?;
-        let content: Content = serde_json::from_slice(&text).map_err(|_| damaged("it is damaged"))?;
-        if content.version != VERSION {
-            return Err(damaged("it is of another version"));
-        }
-        Ok(content)
-    }
-
-    fn write(&self, mut content: Content) -> Result<()> {
-        content.version = VERSION;
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let replace = || -> io::Result<()> {
-            // The temporary file is created for its owner alone, and on the same file system.
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&serde_json::to_vec_pretty(&content)?)?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path)?;
-            Ok(())
-        };
-        replace().map_err(Error::file("write", &self.path))
     }
 }
 
@@ -210,7 +156,7 @@ mod tests {
         let digest = Digest::of(b"a");
         let other_version = format!(r#"{{"version":2,"files":[{{"path":{file:?},"digest":"{digest}"}}]}}"#);
         for damage in ["", "{", "[]", "\0\0\0\0", r#"{"version":1}"#, other_version.as_str()] {
-            std::fs::write(&store.path, damage).unwrap();
+            std::fs::write(store.file.path(), damage).unwrap();
             let warning = store.is_trusted(&file, digest).unwrap_err().to_string();
             assert!(warning.contains("no found configuration is trusted"), "{warning}");
             assert!(store.revoke(&file).is_err());
@@ -224,8 +170,8 @@ mod tests {
         let (_folder, store, file) = scratch();
         let digest = Digest::of(b"a");
         store.add(&file, digest).unwrap();
-        assert_eq!(store.path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        std::fs::set_permissions(&store.path, std::fs::Permissions::from_mode(0o620)).unwrap();
+        assert_eq!(store.file.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::set_permissions(store.file.path(), std::fs::Permissions::from_mode(0o620)).unwrap();
         assert!(store.is_trusted(&file, digest).is_err());
     }
 
@@ -254,7 +200,7 @@ mod tests {
                 std::fs::write(file, "a").unwrap();
                 Command::new(std::env::current_exe().unwrap())
                     .args(["--exact", "policy::trust::tests::a_process_adds_to_the_store"])
-                    .env(CHILD, std::env::join_paths([&store.path, file]).unwrap())
+                    .env(CHILD, std::env::join_paths([store.file.path(), file.as_path()]).unwrap())
                     .stdout(Stdio::null())
                     .spawn()
                     .unwrap()

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    add, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain, export,
-    init, list, new, output, pack, trust, wit,
+    add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
+    export, init, list, new, output, pack, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Output(output::OutputArgs),
     /// Read the record of calls, and check that nothing was changed in it
     Audit(audit::AuditArgs),
+    /// Show, give and take back approvals of calls
+    Approvals(approvals::ApprovalsArgs),
     /// Trust the toolcell.toml that was found here, as it is now
     Trust(trust::TrustArgs),
     /// Look after the compiled components
@@ -74,6 +76,7 @@ impl Command {
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
             Self::Audit(args) => args.is_json(),
+            Self::Approvals(args) => args.is_json(),
             Self::Cache(args) => args.is_json(),
             Self::Config(args) => args.is_json(),
             Self::Doctor(args) => args.json,
@@ -98,6 +101,7 @@ impl Command {
             Self::Wit(args) => wit::run(args),
             Self::Output(args) => output::run(&args),
             Self::Audit(args) => audit::run(&args),
+            Self::Approvals(args) => approvals::run(&args),
             Self::Trust(args) => trust::run(&args),
             Self::Cache(args) => cache::run(&args),
             Self::Config(args) => config::run(&args),

@@ -48,6 +48,9 @@ pub(crate) struct ToolsetArgs {
     /// Let a call burn this much fuel, as 10M or 5G; `off` leaves only the time
     #[arg(long, value_name = "UNITS", value_parser = |text: &str| Limit::Fuel.parse(text))]
     pub fuel: Option<u64>,
+    /// Answer yes to every question about a call, instead of asking on the terminal; what is denied stays denied
+    #[arg(long)]
+    pub yes: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,

@@ -10,6 +10,7 @@
 //! guests. Linux only: `openat2` (5.6) and a mounted `/proc` are required, and grants are refused at load without.
 
 mod change;
+mod guest_paths;
 mod host;
 mod kernel;
 mod links;

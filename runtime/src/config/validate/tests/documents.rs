@@ -119,22 +119,15 @@ fn unknown_keys_are_refused_with_the_nearest() {
 #[test]
 fn keys_of_later_versions_are_refused_as_such() {
     insta::assert_snapshot!(refusals(&[
-        "[[rule]]\ntools = [\"*\"]\naction = \"deny\"",
         "[[hook]]\nuse = \"command\"",
         "[mcp.github]\ncommand = [\"x\"]",
-        "[policy]\ndefault = \"deny\"",
         "[limits]\nhttp_requests = 3\nhttp_bytes = 3\nstate_bytes = 3",
-        "[component.a]\npath = \"builtin:files\"\ngroup = \"g\"\nsecrets = { a = { env = \"A\" } }\nhints = {}",
+        "[component.a]\npath = \"builtin:files\"\nsecrets = { a = { env = \"A\" } }",
         "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = []\nstate = \"call\"",
         "[component.a]\npath = \"builtin:files\"\n[component.a.limits]\nhttp_requests = 3\nhttp_bytes = 1\nstate_bytes = 1",
-        "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nhints = {}\nlimits = { http_bytes = 1 }",
+        "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nlimits = { http_bytes = 1 }",
         "[component.a]\npath = \"oci://example.org/tool:1\"",
     ]), @r#"
-    [[rule]]
-    tools = ["*"]
-    action = "deny"
-      → toolcell.toml:1: `rule`: this version does not know `rule` yet and would not enforce it; take it out
-
     [[hook]]
     use = "command"
       → toolcell.toml:1: `hook`: this version does not know `hook` yet and would not enforce it; take it out
@@ -142,10 +135,6 @@ fn keys_of_later_versions_are_refused_as_such() {
     [mcp.github]
     command = ["x"]
       → toolcell.toml:1: `mcp`: this version does not know `mcp` yet and would not enforce it; take it out
-
-    [policy]
-    default = "deny"
-      → toolcell.toml:2: `policy.default`: this version does not know `default` yet and would not enforce it; take it out
 
     [limits]
     http_requests = 3
@@ -157,12 +146,8 @@ fn keys_of_later_versions_are_refused_as_such() {
 
     [component.a]
     path = "builtin:files"
-    group = "g"
     secrets = { a = { env = "A" } }
-    hints = {}
-      → toolcell.toml:3: `component.a.group`: this version does not know `group` yet and would not enforce it; take it out
-      → toolcell.toml:4: `component.a.secrets`: this version does not know `secrets` yet and would not enforce it; take it out
-      → toolcell.toml:5: `component.a.hints`: this version does not know `hints` yet and would not enforce it; take it out
+      → toolcell.toml:3: `component.a.secrets`: this version does not know `secrets` yet and would not enforce it; take it out
 
     [component.a]
     path = "builtin:files"
@@ -185,10 +170,8 @@ fn keys_of_later_versions_are_refused_as_such() {
     [component.a]
     path = "builtin:files"
     [component.a.tool.t]
-    hints = {}
     limits = { http_bytes = 1 }
-      → toolcell.toml:4: `component.a.tool.t.hints`: this version does not know `hints` yet and would not enforce it; take it out
-      → toolcell.toml:5: `component.a.tool.t.limits.http_bytes`: this version does not know `http_bytes` yet and would not enforce it; take it out
+      → toolcell.toml:4: `component.a.tool.t.limits.http_bytes`: this version does not know `http_bytes` yet and would not enforce it; take it out
 
     [component.a]
     path = "oci://example.org/tool:1"

@@ -1,0 +1,150 @@
+//! `toolcell approvals`
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use toolcell::config::Environment;
+use toolcell::policy::{Answer, Approvals, Pending, Scope};
+
+use crate::terminal::{Label, print_json, print_line, say};
+
+#[derive(Args)]
+pub(crate) struct ApprovalsArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List what was approved
+    List(JsonArgs),
+    /// List the calls that wait for an approval, since nobody could be asked
+    Pending(JsonArgs),
+    /// Approve a call that waits; it is to be made again
+    Allow(AllowArgs),
+    /// Take an approval back, or refuse a call that waits
+    Revoke {
+        /// The identifier, as the lists show it
+        id: String,
+    },
+}
+
+#[derive(Args)]
+struct JsonArgs {
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct AllowArgs {
+    /// The identifier, as the error of the call names it
+    id: String,
+    /// For one call, within a day; the default
+    #[arg(long, group = "scope")]
+    once: bool,
+    /// For exactly this call in its session, within a day
+    #[arg(long, group = "scope")]
+    session: bool,
+    /// For exactly this call, from now on
+    #[arg(long, group = "scope")]
+    always: bool,
+    /// For every call of the tool that the same rules ask about, from now on
+    #[arg(long, group = "scope")]
+    by_rule: bool,
+}
+
+impl ApprovalsArgs {
+    pub fn is_json(&self) -> bool {
+        matches!(&self.verb, Verb::List(args) | Verb::Pending(args) if args.json)
+    }
+}
+
+pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
+    let store = Approvals::folder(Environment::of_process()?.folders.approvals());
+    match &args.verb {
+        Verb::List(args) => list(&store, args.json)?,
+        Verb::Pending(args) => pending(&store, args.json)?,
+        Verb::Allow(args) => allow(&store, args)?,
+        Verb::Revoke { id } => {
+            if !store.revoke(id)? {
+                bail!(
+                    "nothing is approved and nothing waits as `{id}`; `toolcell approvals list` shows what is"
+                );
+            }
+            print_line(format_args!("{id} holds no longer"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
+    let approvals = store.list()?;
+    if is_json {
+        return print_json(&approvals);
+    }
+    if approvals.is_empty() {
+        say(Label::Note, "nothing is approved");
+    }
+    for approval in approvals {
+        let scope = match (approval.scope, &approval.session) {
+            (Scope::Once, _) => "once".to_owned(),
+            (Scope::Session, Some(session)) => format!("in session {session}"),
+            (Scope::ByRule, _) => "always, by rule".to_owned(),
+            _ => "always".to_owned(),
+        };
+        let (id, tool, component, covers) = (approval.id, approval.tool, approval.component, approval.covers);
+        print_line(format_args!("{id}  {tool} of {component}, {scope}: {covers}"))?;
+    }
+    Ok(())
+}
+
+fn pending(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
+    let pending = store.pending()?;
+    if is_json {
+        return print_json(&pending);
+    }
+    if pending.is_empty() {
+        say(Label::Note, "no call waits for an approval");
+    }
+    for question in pending {
+        print_question(&question)?;
+    }
+    Ok(())
+}
+
+fn print_question(question: &Pending) -> anyhow::Result<()> {
+    let Pending { id, tool, component, digest, .. } = question;
+    print_line(format_args!("{id}  {tool} of {component}, {digest}"))?;
+    if let Some(session) = &question.session {
+        print_line(format_args!("    session {session}"))?;
+    }
+    for reason in &question.reasons {
+        print_line(format_args!("    since {reason}"))?;
+    }
+    print_line(format_args!("    {}", question.arguments))?;
+    if question.is_cut {
+        print_line("    (too long to be shown whole)")?;
+    }
+    if let Some(words) = &question.by_rule {
+        print_line(format_args!("    --by-rule would allow {words}"))?;
+    }
+    Ok(())
+}
+
+fn allow(store: &Approvals, args: &AllowArgs) -> anyhow::Result<()> {
+    let (answer, scope) = match args {
+        AllowArgs { session: true, .. } => (Answer::Session, "for its session"),
+        AllowArgs { always: true, .. } => (Answer::Always, "always"),
+        AllowArgs { by_rule: true, .. } => (Answer::AlwaysByRule, "always, by rule"),
+        _ => (Answer::Once, "once"),
+    };
+    let question = store.allow(&args.id, &answer)?;
+    print_line(format_args!(
+        "approved {scope}: {} of {} with {}",
+        question.tool, question.component, question.arguments
+    ))?;
+    say(Label::Note, "the call did not run; make it again");
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The question about a call, and who answers it.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::output::{clean, clean_value};
+
+/// Everything that is asked about one call, as it may be shown on a terminal.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Question {
+    /// The name of the tool.
+    pub tool: String,
+    /// The name of its component.
+    pub component: String,
+    /// The digest of its component.
+    pub digest: String,
+    /// The arguments with which it will run, secrets hidden.
+    pub arguments: Value,
+    /// Why it is asked.
+    pub reasons: Vec<Reason>,
+    /// What [`Answer::AlwaysByRule`] would cover, in words; none if that is no answer to this question.
+    pub by_rule: Option<String>,
+    /// The session of the call.
+    pub session: Option<String>,
+}
+
+/// One reason to ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reason {
+    /// Who asks: a rule with its place, a hook by name, the default.
+    pub source: String,
+    /// Why, in words.
+    pub text: String,
+}
+
+/// What was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// No, possibly with a reason for the model.
+    Deny(Option<String>),
+    /// This once.
+    Once,
+    /// Exactly this, for the rest of the session.
+    Session,
+    /// Exactly this, from now on.
+    Always,
+    /// Every call of this tool about which the same rules ask, from now on. A "no" where there is no such scope.
+    AlwaysByRule,
+}
+
+/// Answers questions about calls. A closure `|question| async { … }` is one too.
+///
+/// It is given the time that is left of the call; dropped when the call ends before it has answered.
+#[async_trait]
+pub trait Approver: Send + Sync {
+    /// Answers one question; several may be asked at once.
+    async fn ask(&self, question: &Question) -> Answer;
+}
+
+#[async_trait]
+impl<F, A> Approver for F
+where
+    F: Fn(Question) -> A + Send + Sync,
+    A: Future<Output = Answer> + Send,
+{
+    async fn ask(&self, question: &Question) -> Answer {
+        self(question.clone()).await
+    }
+}
+
+impl Question {
+    /// A question about a call of `tool` with these arguments, in which secrets are hidden already.
+    pub fn new(tool: &str, component: &str, digest: &str, mut arguments: Value) -> Self {
+        clean_value(&mut arguments);
+        Self {
+            tool: line(tool),
+            component: line(component),
+            digest: line(digest),
+            arguments,
+            reasons: Vec::new(),
+            by_rule: None,
+            session: None,
+        }
+    }
+
+    /// Adds a reason.
+    #[must_use]
+    pub fn reason(mut self, source: &str, text: &str) -> Self {
+        self.reasons.push(Reason { source: line(source), text: line(text) });
+        self
+    }
+
+    /// Offers the wider scope.
+    #[must_use]
+    pub fn by_rule(mut self, words: &str) -> Self {
+        self.by_rule = Some(line(words));
+        self
+    }
+
+    /// Sets the session.
+    #[must_use]
+    pub fn session(mut self, session: &str) -> Self {
+        self.session = Some(session.to_owned());
+        self
+    }
+}
+
+/// `text` cleaned and on one line: a second one could pass for ours.
+fn line(text: &str) -> String {
+    clean(text).replace(['\n', '\t'], " ")
+}

@@ -1,0 +1,211 @@
+//! Where approvals are kept: in memory, or in a folder that the user's processes share.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::binding::Binding;
+use super::content::{Approval, Content, Pending, Scope};
+use super::question::{Answer, Question};
+use crate::error::{Error, Result};
+use crate::policy::private::{PrivateFile, ensure_private};
+
+/// The approvals that were given, and the questions that wait for an answer. A clone is the same store.
+///
+/// One in a folder is read anew at every question, so that what another process approves or revokes holds at once.
+/// Approvals for once and for a session are kept for a day, questions for a week.
+#[derive(Debug, Clone)]
+pub struct Approvals {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// All of it without a folder; with one, what is for calls without a session in this process.
+    memory: Mutex<Content>,
+    folder: Option<Folder>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    file: PrivateFile,
+}
+
+impl Approvals {
+    /// A store that is gone with the process.
+    pub fn in_memory() -> Self {
+        Self { inner: Arc::new(Inner { memory: Mutex::default(), folder: None }) }
+    }
+
+    /// A store in a folder of the user's own, which is created when it is first needed.
+    pub fn folder(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let consequence = "nothing counts as approved; the next approval starts it anew";
+        let file = PrivateFile::new(path.join("approvals.json"), consequence);
+        Self { inner: Arc::new(Inner { memory: Mutex::default(), folder: Some(Folder { path, file }) }) }
+    }
+
+    /// Whether a call is approved. An approval for once is used up by this.
+    ///
+    /// # Errors
+    /// When the store cannot be read or is damaged: a warning, by which nothing is approved.
+    pub fn allows(&self, binding: &Binding, session: Option<&str>) -> Result<bool> {
+        let now = now();
+        let mut memory = self.memory();
+        if let Some(id) = memory.covering(binding, session, now).map(used_up) {
+            id.map(|id| memory.remove(&id));
+            return Ok(true);
+        }
+        drop(memory);
+        let Some(folder) = &self.inner.folder else { return Ok(false) };
+        let content: Content = folder.ready()?.read()?;
+        match content.covering(binding, session, now).map(used_up) {
+            None => Ok(false),
+            Some(None) => Ok(true),
+            Some(Some(_)) => folder.change(|content| {
+                // Of two processes that saw it, the first to take it has it.
+                let Some(id) = content.covering(binding, session, now).map(used_up) else { return Ok(false) };
+                id.map(|id| content.remove(&id));
+                Ok(true)
+            }),
+        }
+    }
+
+    /// Keeps an answer that reaches beyond its call; a no and a "once" do not.
+    ///
+    /// # Errors
+    /// When the store cannot be written, is full, or there is no such scope for this question.
+    pub fn remember(&self, question: &Question, binding: &Binding, answer: &Answer) -> Result<()> {
+        if matches!(answer, Answer::Deny(_) | Answer::Once) {
+            return Ok(());
+        }
+        let pending = Pending::new(identifier()?, question, binding, now());
+        let Some(approval) = pending.approved(answer, now())? else { return Ok(()) };
+        // Without a name, the session is this process.
+        if approval.scope == Scope::Session && approval.session.is_none() {
+            if question.session.is_some() {
+                return Err(Error::Approval("the session's name is too long to be kept".to_owned()));
+            }
+            return self.memory().approve(approval);
+        }
+        self.change(|content| content.approve(approval))
+    }
+
+    /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
+        let pending = Pending::new(identifier()?, question, binding, now());
+        self.change(|content| Ok(content.pend(pending)))
+    }
+
+    /// The questions that wait, the oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read or is damaged.
+    pub fn pending(&self) -> Result<Vec<Pending>> {
+        Ok(self.read()?.pending)
+    }
+
+    /// Answers a question that waits; a no takes it out.
+    ///
+    /// # Errors
+    /// When none of that identifier waits, there is no such scope for it, or the store cannot be written.
+    pub fn allow(&self, id: &str, answer: &Answer) -> Result<Pending> {
+        self.change(|content| {
+            let Some(pending) = content.pending.iter().find(|pending| pending.id == id).cloned() else {
+                return Err(Error::Approval(format!(
+                    "no question `{id}` waits for an answer; `toolcell approvals pending` lists them"
+                )));
+            };
+            if *answer == Answer::Session && pending.session.is_none() {
+                let message = format!("`{id}`: the call named no session; approve it once or always");
+                return Err(Error::Approval(message));
+            }
+            let approval = pending.approved(answer, now())?;
+            content.remove(id);
+            approval.map(|approval| content.approve(approval)).transpose()?;
+            Ok(pending)
+        })
+    }
+
+    /// What is approved, the oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read or is damaged.
+    pub fn list(&self) -> Result<Vec<Approval>> {
+        Ok(self.read()?.approvals)
+    }
+
+    /// Takes an approval, or a question that waits, back; says whether it was there.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn revoke(&self, id: &str) -> Result<bool> {
+        self.change(|content| Ok(content.remove(id)))
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Content> {
+        self.inner.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> Result<Content> {
+        let mut content = match &self.inner.folder {
+            Some(folder) => folder.ready()?.read::<Content>()?,
+            None => Content::default(),
+        };
+        let memory = self.memory();
+        content.approvals.extend(memory.approvals.iter().cloned());
+        content.pending.extend(memory.pending.iter().cloned());
+        content.prune(now());
+        Ok(content)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
+        match &self.inner.folder {
+            Some(folder) => folder.change(change),
+            None => {
+                let mut memory = self.memory();
+                memory.prune(now());
+                change(&mut memory)
+            }
+        }
+    }
+}
+
+impl Folder {
+    /// The file, in a folder that is there and private.
+    fn ready(&self) -> Result<&PrivateFile> {
+        ensure_private(&self.path)?;
+        Ok(&self.file)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
+        let file = self.ready()?;
+        let _lock = file.lock()?;
+        let mut content: Content = file.read_or_start_anew()?;
+        content.prune(now());
+        let changed = change(&mut content)?;
+        file.write(&content)?;
+        Ok(changed)
+    }
+}
+
+/// The identifier of an approval that one call uses up.
+fn used_up(approval: &Approval) -> Option<String> {
+    (approval.scope == Scope::Once).then(|| approval.id.clone())
+}
+
+/// A new identifier: 64 random bits, so that none is ever met twice.
+fn identifier() -> Result<String> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Approval(format!("no random bytes for an identifier: {error}")))?;
+    Ok(bytes.iter().fold("a-".to_owned(), |id, byte| id + &format!("{byte:02x}")))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
+}

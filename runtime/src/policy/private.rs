@@ -1,0 +1,159 @@
+//! Folders and files of the user's own, which nobody else writes and several processes share.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Tens of thousands of entries; a longer file is not ours.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Creates `folder`, for its owner alone, unless it is there, and checks that nobody else can write in it.
+///
+/// # Errors
+/// When it cannot be created, is no folder, belongs to another user, or others may write in it.
+pub fn ensure_private(folder: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::file("create", folder))?;
+    let metadata = folder.metadata().map_err(Error::file("read", folder))?;
+    private(&metadata).map_err(|message| {
+        Error::file("use", folder)(io::Error::new(io::ErrorKind::PermissionDenied, message))
+    })
+}
+
+fn private(metadata: &Metadata) -> Result<(), &'static str> {
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user");
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err("other users may write in it; run `chmod go-w` on it");
+    }
+    Ok(())
+}
+
+/// A JSON file in a private folder, replaced as a whole, with a version.
+#[derive(Debug, Clone)]
+pub(super) struct PrivateFile {
+    path: PathBuf,
+    /// What it means that the file cannot be used, in words.
+    consequence: &'static str,
+}
+
+/// What every version of a file has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+/// The only version of our files so far.
+pub(super) const VERSION: u32 = 1;
+
+impl PrivateFile {
+    pub(super) fn new(path: impl Into<PathBuf>, consequence: &'static str) -> Self {
+        Self { path: path.into(), consequence }
+    }
+
+    #[cfg(test)]
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Held by one process at a time, from reading to replacing; on a file of its own, since the file is replaced.
+    pub(super) fn lock(&self) -> Result<File> {
+        let path = self.path.with_extension("lock");
+        let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = open.map_err(Error::file("create", &path))?;
+        file.lock().map_err(Error::file("lock", &path))?;
+        Ok(file)
+    }
+
+    /// The content; its default where there is no file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is damaged, or others may have written it.
+    pub(super) fn read<C: Default + DeserializeOwned>(&self) -> Result<C> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(C::default()),
+            Err(error) => return Err(Error::file("read", &self.path)(error)),
+        };
+        let metadata = file.metadata().map_err(Error::file("read", &self.path))?;
+        if private(&metadata).is_err() {
+            return Err(self.damaged("other users may have written it"));
+        }
+        let mut text = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut text).map_err(Error::file("read", &self.path))?;
+        match serde_json::from_slice::<Versioned>(&text) {
+            Err(_) => Err(self.damaged("it is damaged")),
+            Ok(found) if found.version != VERSION => Err(self.damaged("it is of another version")),
+            Ok(_) => serde_json::from_slice(&text).map_err(|_| self.damaged("it is damaged")),
+        }
+    }
+
+    /// The content to be changed, under the lock: a damaged file is put aside as `….damaged`, so that what it held
+    /// never holds again.
+    pub(super) fn read_or_start_anew<C: Default + DeserializeOwned>(&self) -> Result<C> {
+        if let Ok(content) = self.read() {
+            return Ok(content);
+        }
+        let aside = self.path.with_extension("json.damaged");
+        std::fs::rename(&self.path, &aside).map_err(Error::file("rename", &self.path))?;
+        Ok(C::default())
+    }
+
+    /// Replaces the file, under the lock.
+    pub(super) fn write(&self, content: &impl Serialize) -> Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let replace = || -> io::Result<()> {
+            // The temporary file is created for its owner alone, and on the same file system.
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(&serde_json::to_vec_pretty(content)?)?;
+            file.as_file().sync_all()?;
+            file.persist(&self.path)?;
+            Ok(())
+        };
+        replace().map_err(Error::file("write", &self.path))
+    }
+
+    fn damaged(&self, message: &str) -> Error {
+        let message = format!("{message}: {}", self.consequence);
+        Error::file("use", &self.path)(io::Error::new(io::ErrorKind::InvalidData, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_created_for_its_owner_alone() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("a/b");
+        ensure_private(&folder).unwrap();
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        ensure_private(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        for mode in [0o770, 0o707, 0o777, 0o1777] {
+            let folder = scratch.path().join(format!("{mode:o}"));
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = ensure_private(&folder).unwrap_err().to_string();
+            assert!(error.contains("chmod go-w"), "{error}");
+        }
+        let file = scratch.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(ensure_private(&file).is_err());
+    }
+}

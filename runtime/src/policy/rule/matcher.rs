@@ -1,0 +1,196 @@
+//! What an argument must be, and when it is.
+
+use globset::{GlobBuilder, GlobMatcher};
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::path::{PathPattern, Remembered, fold};
+
+/// Memory of a compiled expression: an operator's own, so this only stops a slip such as `(a{1000}){1000}`.
+const MAX_COMPILED_BYTES: usize = 4 << 20;
+
+/// What an argument must be. Of an argument that is a list, one item must be it in a deny or ask rule, and all of
+/// them in an allow rule.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Matcher {
+    /// A path of the guest that a glob from `/` on matches: `*` within one name, `**` across them, `X/**` also `X`
+    /// itself. `.`, `..`, double and final slashes, and links inside the grants make no difference; nor does case
+    /// in a deny or ask rule.
+    Path(String),
+    /// A text that a glob matches as a whole, `*` across anything. Case makes no difference in a deny or ask rule.
+    Glob(String),
+    /// A text in which a regular expression is found; `^` and `$` anchor it.
+    Regex(String),
+    /// Exactly this value; `5` is `5.0`, and keys have no order. Null is also an argument that is not there.
+    Equals(Value),
+    /// One of these.
+    Any(Vec<Matcher>),
+}
+
+impl Matcher {
+    /// A path pattern if `text` begins with `/`, else a glob.
+    fn from_text(text: String) -> Self {
+        if text.starts_with('/') { Self::Path(text) } else { Self::Glob(text) }
+    }
+}
+
+impl From<&str> for Matcher {
+    fn from(text: &str) -> Self {
+        Self::from_text(text.to_owned())
+    }
+}
+
+impl From<String> for Matcher {
+    fn from(text: String) -> Self {
+        Self::from_text(text)
+    }
+}
+
+impl From<bool> for Matcher {
+    fn from(value: bool) -> Self {
+        Self::Equals(value.into())
+    }
+}
+
+impl From<i64> for Matcher {
+    fn from(value: i64) -> Self {
+        Self::Equals(value.into())
+    }
+}
+
+impl<M: Into<Matcher>> From<Vec<M>> for Matcher {
+    fn from(matchers: Vec<M>) -> Self {
+        Self::Any(matchers.into_iter().map(Into::into).collect())
+    }
+}
+
+/// How uncertainty is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// By deny and ask rules: whatever may match does.
+    Wide,
+    /// By allow rules: only what certainly matches does.
+    Narrow,
+}
+
+/// A matcher with its patterns compiled.
+#[derive(Debug, Clone)]
+pub(super) enum Compiled {
+    Path(PathPattern),
+    Glob { exact: GlobMatcher, folded: GlobMatcher },
+    Regex(Regex),
+    Equals(Value),
+    Any(Vec<Compiled>),
+}
+
+impl Compiled {
+    /// Compiles a matcher.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn new(matcher: &Matcher) -> Result<Self, String> {
+        Ok(match matcher {
+            Matcher::Path(pattern) => Self::Path(PathPattern::new(pattern)?),
+            Matcher::Glob(pattern) => Self::Glob { exact: glob(pattern)?, folded: folded_glob(pattern)? },
+            Matcher::Regex(pattern) => {
+                let regex = RegexBuilder::new(pattern).size_limit(MAX_COMPILED_BYTES).build();
+                Self::Regex(regex.map_err(|error| no_regex(pattern, &error))?)
+            }
+            Matcher::Equals(value) => Self::Equals(value.clone()),
+            Matcher::Any(matchers) if matchers.is_empty() => {
+                return Err("lists nothing that would match; name at least one value".to_owned());
+            }
+            Matcher::Any(matchers) => Self::Any(matchers.iter().map(Self::new).collect::<Result<_, _>>()?),
+        })
+    }
+
+    /// Whether it needs to know where paths lead.
+    pub(super) fn needs_paths(&self) -> bool {
+        match self {
+            Self::Path(_) => true,
+            Self::Any(matchers) => matchers.iter().any(Self::needs_paths),
+            Self::Glob { .. } | Self::Regex(_) | Self::Equals(_) => false,
+        }
+    }
+
+    /// Whether `value`, or enough of its items, matches.
+    pub(super) fn matches(&self, value: &Value, reading: Reading, paths: &Remembered<'_>) -> bool {
+        if self.matches_whole(value, reading, paths) {
+            return true;
+        }
+        let Value::Array(items) = value else { return false };
+        let mut items = items.iter();
+        match reading {
+            Reading::Wide => items.any(|item| self.matches(item, reading, paths)),
+            Reading::Narrow => items.len() > 0 && items.all(|item| self.matches(item, reading, paths)),
+        }
+    }
+
+    fn matches_whole(&self, value: &Value, reading: Reading, paths: &Remembered<'_>) -> bool {
+        match (self, value) {
+            (Self::Any(matchers), _) => {
+                matchers.iter().any(|matcher| matcher.matches_whole(value, reading, paths))
+            }
+            (Self::Equals(expected), _) => is_same(expected, value),
+            (Self::Path(pattern), Value::String(text)) => pattern.matches(text, reading, paths),
+            (Self::Glob { exact, folded }, Value::String(text)) => match reading {
+                Reading::Wide => exact.is_match(text) || folded.is_match(fold(text)),
+                Reading::Narrow => exact.is_match(text),
+            },
+            (Self::Regex(regex), Value::String(text)) => regex.is_match(text),
+            // A tool may write a number as text; how is uncertain, so that it never allows.
+            (Self::Glob { exact, .. }, Value::Number(_) | Value::Bool(_)) => {
+                reading == Reading::Wide && exact.is_match(value.to_string())
+            }
+            (Self::Regex(regex), Value::Number(_) | Value::Bool(_)) => {
+                reading == Reading::Wide && regex.is_match(&value.to_string())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A glob over text, in which nothing separates.
+pub(super) fn glob(pattern: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern)
+        .build()
+        .map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;
+    Ok(glob.compile_matcher())
+}
+
+/// The same for text that went through [`fold`]. Folding may turn a range of letters around, and then only ASCII
+/// letters are compared without case.
+pub(super) fn folded_glob(pattern: &str) -> Result<GlobMatcher, String> {
+    glob(&fold(pattern)).or_else(|_| {
+        let mut builder = GlobBuilder::new(pattern);
+        let glob = builder.case_insensitive(true).build();
+        Ok(glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?.compile_matcher())
+    })
+}
+
+fn no_regex(pattern: &str, error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => format!("`{pattern}` is too big once compiled"),
+        _ => format!(
+            "`{pattern}` is not a regular expression; there is no look-around and there are no back-references"
+        ),
+    }
+}
+
+/// Whether two values are equal as JSON: numbers by value, objects without order.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || (one.is_f64() != other.is_f64() && one.as_f64() == other.as_f64())
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_same(value, other)))
+        }
+        _ => one == other,
+    }
+}

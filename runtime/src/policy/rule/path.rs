@@ -1,0 +1,147 @@
+//! Patterns of guest paths, and the spellings of a path that they are held against.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::matcher::Reading;
+
+/// Where paths of a guest lead.
+pub trait GuestPaths {
+    /// Every place beneath the grants, in the guest's names, where a tool that is given `guest_path` may end up:
+    /// links followed, whatever does not exist yet appended. A relative path may start at any granted directory.
+    /// Empty if it leads to no place beneath a grant.
+    fn resolved(&self, guest_path: &str) -> Vec<String>;
+}
+
+/// No directory is granted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPaths;
+
+impl GuestPaths for NoPaths {
+    fn resolved(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Asks only once where a path leads, for all rules of one decision.
+pub(super) struct Remembered<'a> {
+    paths: &'a dyn GuestPaths,
+    known: RefCell<HashMap<String, Vec<String>>>,
+}
+
+impl<'a> Remembered<'a> {
+    pub(super) fn new(paths: &'a dyn GuestPaths) -> Self {
+        Self { paths, known: RefCell::default() }
+    }
+
+    fn resolved(&self, path: &str) -> Vec<String> {
+        let mut known = self.known.borrow_mut();
+        match known.get(path) {
+            Some(places) => places.clone(),
+            None => known.entry(path.to_owned()).or_insert(self.paths.resolved(path)).clone(),
+        }
+    }
+}
+
+/// A pattern that begins with `/`: a glob in which `*` stays within one name and `**` does not. `X/**` is also `X`.
+#[derive(Debug, Clone)]
+pub(super) struct PathPattern {
+    exact: Vec<GlobMatcher>,
+    folded: Vec<GlobMatcher>,
+}
+
+impl PathPattern {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn new(written: &str) -> Result<Self, String> {
+        let Some(below) = written.strip_prefix('/') else {
+            return Err(format!(
+                "the path pattern `{written}` does not begin with `/`; write for example `/{}`",
+                written.trim_start_matches("./")
+            ));
+        };
+        let below = below.strip_suffix('/').unwrap_or(below);
+        let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+        if !below.is_empty() && !below.split('/').all(is_plain) {
+            return Err(format!(
+                "the path pattern `{written}` matches no path: it has an empty part, `.` or `..`; write it plainly"
+            ));
+        }
+        let pattern = format!("/{below}");
+        let mut patterns = vec![pattern.clone()];
+        if let Some(above) = pattern.strip_suffix("/**") {
+            patterns.push(if above.is_empty() { "/".to_owned() } else { above.to_owned() });
+        }
+        let exact = patterns.iter().map(|pattern| path_glob(pattern, false)).collect::<Result<_, _>>()?;
+        let folded = patterns
+            .iter()
+            .map(|pattern| path_glob(&fold(pattern), false).or_else(|_| path_glob(pattern, true)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { exact, folded })
+    }
+
+    /// Whether `text`, as a tool would read it for a path, matches.
+    pub(super) fn matches(&self, text: &str, reading: Reading, paths: &Remembered<'_>) -> bool {
+        let resolved = paths.resolved(text);
+        let exact = |path: &str| self.exact.iter().any(|glob| glob.is_match(path));
+        let folded = |path: &str| self.folded.iter().any(|glob| glob.is_match(path));
+        match reading {
+            Reading::Wide => {
+                let mut spellings = spellings(text).into_iter().chain(resolved);
+                spellings.any(|path| exact(&path) || folded(&fold(&path)))
+            }
+            // A relative path that starts at a grant means nothing anywhere else.
+            Reading::Narrow if !text.starts_with('/') && !resolved.is_empty() => {
+                resolved.iter().all(|path| exact(path))
+            }
+            Reading::Narrow => {
+                let [written, plain] = spellings(text);
+                // Empty parts and `.` are nothing to anybody; what `..` leaves depends on who reads it.
+                let squeezed = written.split('/').filter(|name| !matches!(*name, "" | "."));
+                let squeezed = format!("/{}", squeezed.collect::<Vec<_>>().join("/"));
+                [squeezed, plain].into_iter().chain(resolved).all(|path| exact(&path))
+            }
+        }
+    }
+}
+
+fn path_glob(pattern: &str, ignore_case: bool) -> Result<GlobMatcher, String> {
+    let mut builder = GlobBuilder::new(pattern);
+    builder.literal_separator(true).case_insensitive(ignore_case);
+    let glob = builder.build().map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;
+    Ok(glob.compile_matcher())
+}
+
+/// The path as it is written, seen from the root and without final slashes, and its plain form.
+fn spellings(text: &str) -> [String; 2] {
+    let written = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
+    let plain = lexical(&written);
+    let written = written.trim_end_matches('/');
+    [if written.is_empty() { "/".to_owned() } else { written.to_owned() }, plain]
+}
+
+/// `path` seen from the root, without empty parts, `.` and `..`, by its letters alone.
+pub(crate) fn lexical(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
+/// One spelling for all that differ in case only. Twice, since some capitals have no single small letter, and some
+/// small letters (ß, ſ) are those of another's capital.
+pub(super) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.to_uppercase().to_lowercase()
+}
