@@ -39,5 +39,6 @@ mod the_command_line_lists_and_calls;
 mod the_command_line_says;
 mod the_command_line_takes_arguments;
 mod the_command_line_trusts;
+mod the_official_clients_take_what_is_exported;
 mod the_readme_is_true;
 mod validators;
