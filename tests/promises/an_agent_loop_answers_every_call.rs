@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -447,12 +448,13 @@ async fn an_error_of_the_provider_is_told_and_the_talk_goes_on() {
     }
 }
 
-#[test]
-fn the_example_talks_by_its_standard_input() {
+#[tokio::test]
+async fn the_example_talks_by_its_standard_input() {
     let line = CommandLine::new();
     line.write("a.txt", "of the user\n");
     let format = Format::Anthropic;
     let server = ModelServer::start([
+        Reply::Silence,
         calls(format, &[("c1", "read_file", read("a.txt"))]),
         done(format, "It is yours."),
         done(format, "Bye."),
@@ -465,12 +467,20 @@ fn the_example_talks_by_its_standard_input() {
     assert!(String::from_utf8_lossy(&unset.stderr).contains("AGENT_API"), "{unset:?}");
     command.env("AGENT_API", "anthropic").env("AGENT_BASE_URL", server.url()).env("AGENT_MODEL", "m");
     let mut child = command.env("AGENT_API_KEY", "a-key").spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"Whose is it?\nThanks.\n").unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"Think for ever.\n").unwrap();
+    server.request(1).await;
+    // The empty line cancels; the request that nobody answers keeps nothing from ending.
+    stdin.write_all(b"\nWhose is it?\nThanks.\n").unwrap();
+    drop(stdin);
     let output = child.wait_with_output().unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!((stdout.as_ref(), stderr.as_ref()), ("It is yours.\nBye.\n", "calls read_file\n"));
+    assert_eq!(
+        (stdout.as_ref(), stderr.as_ref()),
+        ("[cancelled]\nIt is yours.\nBye.\n", "calls read_file\n")
+    );
     let requests = server.requests();
-    assert!(requests[1].body.to_string().contains("of the user"));
-    let messages = requests[2].body["messages"].as_array().unwrap();
+    assert!(requests[2].body.to_string().contains("of the user"));
+    let messages = requests[3].body["messages"].as_array().unwrap();
     assert_paired(format, messages);
 }
