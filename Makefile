@@ -36,6 +36,7 @@ run: build ## shows toolcell at work on this folder
 	TOOLCELL=$(TARGET_DIR)/debug/toolcell tests/demo.sh
 
 test: build ## builds what is missing and runs all tests
+	tests/clients/python.sh >/dev/null
 	cd guest-tools && cargo test --locked --quiet --target $(HOST) --target-dir $(TARGET_DIR)/guest-tests
 ifdef NEXTEST
 	cargo nextest run --locked --workspace

@@ -131,6 +131,27 @@ fn six_calls_have_six_results_in_order_in_every_format() {
 }
 
 #[test]
+fn an_id_keeps_its_type_and_its_digits() {
+    let line = CommandLine::new();
+    let ids = json!([1, "1", 0, -1, 9_007_199_254_740_993_u64, "a longer one"]);
+    let calls = ids.as_array().unwrap().iter();
+    for (format, at) in [("mcp", "/_meta/toolcell~1id"), ("plain", "/id")] {
+        let call = |id: &Value| match format {
+            "mcp" => {
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "echo" } })
+            }
+            _ => json!({ "id": id, "name": "echo", "arguments": { "text": "a" } }),
+        };
+        line.write("m.json", calls.clone().map(call).collect::<Value>().to_string());
+        let ended = line.run(&["batch", "m.json", "--format", format, "--component", "builtin:basics"]);
+        let results = ended.json();
+        let back: Vec<&Value> =
+            results.as_array().unwrap().iter().map(|one| one.pointer(at).unwrap()).collect();
+        assert_eq!(json!(back), ids, "{format}");
+    }
+}
+
+#[test]
 fn what_is_no_message_exits_with_2_and_runs_nothing() {
     let line = CommandLine::new();
     let twice = r#"[{"type":"tool_use","id":"1","name":"add","input":{"a":1,"a":2}}]"#;

@@ -86,9 +86,15 @@ impl CommandLine {
 
     /// A command with an environment that holds nothing but our own folders.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = self.program(binary());
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    /// A command of another program, in the same folder and environment.
+    pub fn program(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.folder())
             .env_clear()
             .env("TOOLCELL_HOME", self.home())

@@ -2,6 +2,7 @@
 
 pub mod command_line;
 mod crafted;
+pub mod model_server;
 pub mod process;
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::budget::Budget;
 use super::gemini::gemini;
 use super::strict::strict;
 use super::{Format, words};
@@ -36,15 +37,17 @@ impl Format {
     /// The definitions of `tools` in this format.
     ///
     /// What has no place of its own in the format (the title, examples, bounds that strict schemas do not have) is in
-    /// the description. A tool whose types cannot be strict is exported as if `strict` were off, with a note.
+    /// the description. A tool whose types cannot be strict, or for which the provider's limits on strict schemas leave no
+    /// room, is exported as if `strict` were off, with a note.
     pub fn export(self, tools: &[Arc<Tool>], strict: Strict) -> Export {
         let mut notes = Vec::new();
         if strict == Strict::On && !self.has_strict() {
             notes.push(format!("{self} has no strict schemas; the runtime checks all arguments as ever"));
         }
+        let mut budget = Budget::new(self);
         let tools: Vec<Value> = tools
             .iter()
-            .map(|tool| Exporting { format: self, tool, notes: &mut notes }.tool(strict))
+            .map(|tool| Exporting { format: self, tool, budget: &mut budget, notes: &mut notes }.tool(strict))
             .collect();
         let tools = match self {
             Self::Gemini => json!([{ "functionDeclarations": tools }]),
@@ -62,6 +65,7 @@ impl Format {
 struct Exporting<'a> {
     format: Format,
     tool: &'a Tool,
+    budget: &'a mut Budget,
     notes: &'a mut Vec<String>,
 }
 
@@ -115,7 +119,7 @@ impl Exporting<'_> {
     fn schema(&mut self, wanted: Strict) -> (Value, bool) {
         let schema = self.tool.input_schema();
         if wanted == Strict::On {
-            match strict(schema) {
+            match strict(schema).and_then(|schema| self.budget.take(&schema).map(|()| schema)) {
                 Ok(schema) => return (schema, true),
                 Err(why) => self.note(&format!("cannot be strict: {why}")),
             }

@@ -31,7 +31,8 @@ pub(super) fn gemini(schema: &Value) -> Value {
     let Value::Object(keywords) = schema else { return json!({}) };
     let mut schema = keywords.clone();
     let keeps_pattern = !schema.contains_key("contentEncoding");
-    let keeping: Vec<&str> = CONSTRAINTS.into_iter().chain(keeps_pattern.then_some("pattern")).collect();
+    let constraints = CONSTRAINTS.into_iter().filter(|keyword| schema.get(*keyword).is_none_or(is_double));
+    let keeping: Vec<&str> = constraints.chain(keeps_pattern.then_some("pattern")).collect();
     let mut sentences = words::take(&mut schema, &keeping);
     if let Some(Value::Array(places)) = schema.shift_remove("prefixItems") {
         let types: Vec<String> = places.iter().map(words::type_words).collect();
@@ -53,6 +54,16 @@ pub(super) fn gemini(schema: &Value) -> Value {
     match schema.shift_remove("anyOf") {
         Some(Value::Array(choices)) => one_of_many(schema, choices),
         _ => Value::Object(schema),
+    }
+}
+
+/// Whether a number is the same as a double, which the bounds of `Schema` are: rounded, the largest `u64` is none.
+fn is_double(number: &Value) -> bool {
+    const EXACT: u64 = 1 << 53;
+    match (number.as_i64(), number.as_u64()) {
+        (Some(integer), _) => integer.unsigned_abs() <= EXACT,
+        (None, Some(integer)) => integer <= EXACT,
+        (None, None) => true,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The formats in which providers of models describe tools, ask for calls and take results back.
 
+mod budget;
 mod calls;
 mod export;
 mod gemini;

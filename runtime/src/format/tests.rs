@@ -2,8 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::budget::Budget;
 use super::gemini::gemini;
 use super::strict::strict;
 use super::*;
@@ -310,6 +311,15 @@ fn gemini_has_no_null_no_tuples_and_nothing_beside_a_choice() {
                 "items": { "anyOf": [{ "type": "string" }, { "type": "boolean" }] } }),
         ),
         (
+            json!({ "type": "integer", "minimum": -9_007_199_254_740_993_i64, "maximum": u64::MAX }),
+            json!({ "type": "integer",
+                "description": "From -9007199254740993 to 18446744073709551615." }),
+        ),
+        (
+            json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
+            json!({ "type": "integer", "minimum": 0, "description": "At most 18446744073709551615." }),
+        ),
+        (
             json!({ "type": "string", "contentEncoding": "base64", "pattern": "^x" }),
             json!({ "type": "string", "description": "Encoded as base64." }),
         ),
@@ -322,5 +332,61 @@ fn gemini_has_no_null_no_tuples_and_nothing_beside_a_choice() {
         ),
     ] {
         assert_eq!(gemini(&schema), expected);
+    }
+}
+
+fn object(properties: Value) -> Value {
+    json!({ "type": "object", "properties": properties, "required": [], "additionalProperties": false })
+}
+
+#[test]
+fn a_request_has_no_more_strict_tools_and_choices_than_anthropic_takes() {
+    let mut budget = Budget::new(Format::Anthropic);
+    let choice = json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
+    let choices = |count: usize| {
+        let names = (0..count).map(|at| (at.to_string(), choice.clone()));
+        object(Value::Object(names.collect()))
+    };
+    assert_eq!(budget.take(&choices(10)), Ok(()));
+    let why = budget.take(&choices(7)).unwrap_err();
+    assert!(why.contains("6 are left for its 7"), "{why}");
+    assert_eq!(budget.take(&object(json!({ "list": { "type": "array", "items": choices(6) } }))), Ok(()));
+    for _ in 2..20 {
+        assert_eq!(budget.take(&choices(0)), Ok(()));
+    }
+    assert!(budget.take(&choices(0)).unwrap_err().contains("20 strict tools"));
+}
+
+#[test]
+fn a_strict_schema_is_no_larger_than_openai_takes() {
+    let nested = |levels: usize| {
+        (1..levels)
+            .fold(object(json!({})), |inner, _| object(json!({ "a": { "type": "array", "items": inner } })))
+    };
+    let words = |count: usize| {
+        object(json!({ "a": { "enum": (0..count).map(|it| it.to_string()).collect::<Vec<_>>() } }))
+    };
+    let mut budget = Budget::new(Format::OpenAi);
+    for _ in 0..100 {
+        assert_eq!(budget.take(&nested(10)), Ok(()));
+    }
+    assert_eq!(budget.take(&words(1000)), Ok(()));
+    for (schema, told) in [
+        (nested(11), "11 levels"),
+        (words(1001), "1001 values"),
+        (object(json!({ "a": { "enum": ["x".repeat(120_000)] } })), "120001 letters"),
+        (
+            object(
+                (0..5001)
+                    .map(|at| (at.to_string(), json!({ "type": "string" })))
+                    .collect::<Map<_, _>>()
+                    .into(),
+            ),
+            "5001 properties",
+        ),
+    ] {
+        let why = budget.take(&schema).unwrap_err();
+        assert!(why.contains(told), "{why}");
+        assert_eq!(Budget::new(Format::Anthropic).take(&schema), Ok(()));
     }
 }

@@ -12,6 +12,7 @@ use super::super::{
     Bounds, LiftError, Lifted, RepairMode, ResultKind, Returns, Signature, canonicalise, lift_bounded,
     lift_result, lower, parse_arguments, validate,
 };
+use super::validators::Validators;
 use crate::schema::pattern::Pattern;
 
 /// Choices that follow from one seed.
@@ -271,10 +272,10 @@ proptest! {
     fn valid_values_are_valid_for_schema_and_decoder(seed in any::<u64>()) {
         let mut dice = Dice(seed);
         let signature = signature(&mut dice);
-        let schema = jsonschema::validator_for(&signature.input_schema()).unwrap();
+        let schema = Validators::new(&signature.input_schema());
         for _ in 0..20 {
             let value = Value::Object(object(&mut dice, &signature.arguments));
-            prop_assert!(schema.is_valid(&value), "schema refuses {value}");
+            prop_assert_eq!(schema.violations(&value), Vec::<String>::new(), "schema refuses {}", value);
             prop_assert_eq!(validate(&signature, &value), vec![]);
             prop_assert!(lower(&signature, &value).is_ok());
         }
@@ -284,7 +285,7 @@ proptest! {
     fn schema_and_decoder_give_one_verdict_on_canonical_form(seed in any::<u64>()) {
         let mut dice = Dice(seed);
         let signature = signature(&mut dice);
-        let schema = jsonschema::validator_for(&signature.input_schema()).unwrap();
+        let schema = Validators::new(&signature.input_schema());
         for _ in 0..40 {
             let mut value = Value::Object(object(&mut dice, &signature.arguments));
             (0..1 + dice.below(3)).for_each(|_| mutate(&mut dice, &mut value));
@@ -302,7 +303,7 @@ proptest! {
     fn values_survive_the_way_there_and_back(seed in any::<u64>()) {
         let mut dice = Dice(seed);
         let signature = signature(&mut dice);
-        let output = jsonschema::validator_for(&signature.output_schema().unwrap()).unwrap();
+        let output = Validators::new(&signature.output_schema().unwrap());
         for _ in 0..20 {
             let value = Value::Object(object(&mut dice, &signature.arguments));
             let there = lower(&signature, &value).unwrap();

@@ -6,6 +6,8 @@ mod engine;
 mod laws;
 mod limits;
 mod schemas;
+#[path = "../../../../tests/promises/validators.rs"]
+mod validators;
 
 use std::collections::BTreeMap;
 
