@@ -7,7 +7,7 @@ use super::document::Address;
 use super::raw::{RawDir, RawGrant};
 use super::validate::{Validator, reason};
 use crate::limits::Origin;
-use crate::policy::{Access, DirGrant, Grant, deny_set};
+use crate::policy::{Access, DirGrant, Grant, deny_glob};
 
 impl Validator<'_, '_> {
     /// The grant, and where each of its directories was set. Folders of a switched-off component may be missing.
@@ -145,5 +145,5 @@ fn deny_fits(pattern: &str) -> Result<(), String> {
     if plain.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
         return Err(format!("`{pattern}` matches nothing: patterns have no empty parts, `.` or `..`"));
     }
-    deny_set(std::slice::from_ref(&pattern.to_owned())).map(|_| ())
+    deny_glob(pattern).map(|_| ())
 }

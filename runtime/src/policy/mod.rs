@@ -7,5 +7,6 @@ mod trust;
 
 pub use digest::Digest;
 pub use grant::{Access, DirGrant, Grant};
+pub(crate) use protect::deny_glob;
 pub use protect::{Protected, deny_set};
 pub use trust::TrustStore;

@@ -13,7 +13,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::grant::{Access, DirGrant};
 
@@ -32,11 +32,19 @@ const NEW_COMPONENT: &str = "\u{10fffd}.wasm";
 pub fn deny_set(patterns: &[String]) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let plain = pattern.trim_start_matches("./").trim_end_matches('/');
-        let glob = GlobBuilder::new(plain).literal_separator(true).backslash_escape(true).build();
-        set.add(glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?);
+        set.add(deny_glob(pattern)?);
     }
     set.build().map_err(|error| format!("these patterns are too large together: {}", error.kind()))
+}
+
+/// One pattern of a `deny`.
+///
+/// # Errors
+/// When it is no glob.
+pub fn deny_glob(pattern: &str) -> Result<Glob, String> {
+    let plain = pattern.trim_start_matches("./").trim_end_matches('/');
+    let glob = GlobBuilder::new(plain).literal_separator(true).backslash_escape(true).build();
+    glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))
 }
 
 /// Whether `deny` withholds `path`: by its own name, or with a folder that it is in.
