@@ -17,7 +17,9 @@ use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::policy::{Digest, Grant};
-use crate::sandbox::{ConfigVariables, DirTemplate, EngineSettings, Meter, Prepared, Sandbox, TypedCall};
+use crate::sandbox::{
+    Allocation, ConfigVariables, DirTemplate, EngineSettings, Meter, Prepared, Sandbox, TypedCall,
+};
 use crate::schema::{RepairMode, Signature, nearest, tool_name};
 
 /// A component that is ready to be compiled, and once it is, to be called.
@@ -43,6 +45,12 @@ impl LoadedComponent {
             Meter::Epoch => &self.epoch,
         };
         let prepared = slot.get_or_try_init(|| async {
+            // A program of one call has no other that could wait for the file, and is ended before a thread is made.
+            if sandbox.settings().allocation == Allocation::OnDemand
+                && let Some(prepared) = sandbox.prepare_cached(&self.name, &self.digest, meter)?
+            {
+                return Ok(Arc::new(prepared));
+            }
             let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
             let prepare = move || {
                 preparing.prepare(&component.name, component.bytes.as_ref(), &component.digest, meter)
@@ -186,10 +194,11 @@ impl Loader<'_> {
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
         });
-        let dirs = Dirs {
-            full: DirTemplate::open(&self.config.grant.dirs, &setting)?,
-            read_only: DirTemplate::open(&self.config.grant.read_only().dirs, &setting)?,
-        };
+        let (dirs, read_only) = (&self.config.grant.dirs, self.config.grant.read_only().dirs);
+        let full = DirTemplate::open(dirs, &setting)?;
+        let read_only =
+            if read_only == *dirs { Arc::clone(&full) } else { DirTemplate::open(&read_only, &setting)? };
+        let dirs = Dirs { full, read_only };
         let tools = self.tools(&component, &inspection, &package, &dirs, warnings)?;
         for tool in &tools {
             self.fits(&inspection, tool)?;
