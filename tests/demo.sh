@@ -44,9 +44,15 @@ run 0 list
 shows read_file
 shows calculate
 
-title "A search over the sources: the tool itself stops where the model's budget ends, and says how much there is"
-run 0 call grep '{"pattern": "fn ", "path": "/work/runtime/src", "max_results": 10000}'
-grep -q '^\[[0-9]* of [0-9]* matching lines' "$output" || fail "the search does not say what it left out"
+title "A search over the sources: the tool stops where the model's budget ends, and says how much there is and how to go on"
+search='"pattern": "fn ", "path": "/work/runtime/src", "max_results": 10000'
+run 0 call grep "{$search}"
+tail -n 1 "$output"
+offset=$(sed -n 's/^\[matching lines 1-.* go on with offset \([0-9]*\)]$/\1/p' "$output")
+[ -n "$offset" ] || fail "the search does not say how to go on"
+run 0 call grep "{$search, \"offset\": $offset}"
+tail -n 1 "$output"
+grep -q "^\[matching lines $offset-" "$output" || fail "the second page does not begin where the first ended"
 
 title "A result that is longer than a model should read is cut at both ends, and read back by its handle"
 awk '{ gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); printf "%s\\n", $0 }' Cargo.lock | sed 's/^/{"text": "/; s/$/"}/' >"$scratch/arguments.json"

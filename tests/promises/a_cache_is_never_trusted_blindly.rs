@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toolcell::sandbox::Compiler;
+use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Error, Limits, Runtime, ToolComponent};
 use toolcell_tests::{built, call};
 
@@ -27,7 +27,11 @@ fn child() -> Compiler {
 
 /// Calls the component with this cache and returns what was said at load.
 async fn works(cache: &Path, number: u32) -> Vec<String> {
-    let runtime = built(Runtime::builder().cache(cache).component(component(number)));
+    works_with(cache, number, Allocation::default()).await
+}
+
+async fn works_with(cache: &Path, number: u32, allocation: Allocation) -> Vec<String> {
+    let runtime = built(Runtime::builder().cache(cache).allocation(allocation).component(component(number)));
     let outcome = call(&runtime, "number", json!({})).await;
     assert_eq!(outcome.text(), number.to_string(), "{outcome:#?}");
     runtime.warnings().to_vec()
@@ -53,9 +57,15 @@ async fn a_damaged_entry_is_made_anew() {
     for damage in
         [Vec::new(), good[..good.len() / 2].to_vec(), vec![0; good.len()], flipped, b"\x7fELF".to_vec()]
     {
-        fs::write(&code, &damage).unwrap();
-        works(&cache, 1).await;
-        assert_eq!(fs::read(&code).unwrap().len(), good.len(), "the entry was not made anew");
+        for allocation in [Allocation::Pooling, Allocation::OnDemand] {
+            fs::write(&code, &damage).unwrap();
+            works_with(&cache, 1, allocation).await;
+            assert_eq!(
+                fs::read(&code).unwrap().len(),
+                good.len(),
+                "{allocation:?}: the entry was not made anew"
+            );
+        }
     }
     for damage in [Vec::new(), b"0".to_vec(), vec![b'f'; 1000]] {
         fs::write(&sum, damage).unwrap();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::{Value, json};
-use toolcell::{ErrorKind, Runtime};
-use toolcell_tests::call;
+use toolcell::{Access, DirGrant, ErrorKind, Grant, Runtime, ToolComponent};
+use toolcell_tests::{builder, built, call};
 
 use crate::a_file_tool_reads_pages::file_tools;
 
@@ -131,6 +131,107 @@ async fn very_many_files_are_counted_sorted_and_capped() {
     assert!(matches.contains("20000"), "{}", matches.lines().last().unwrap());
     let listing = text(&runtime, "list_dir", json!({})).await;
     assert!(listing.starts_with("000/\n001/\n"), "{listing}");
+}
+
+/// The pages of a result, each asked for by the offset that the one before names.
+async fn pages(runtime: &Runtime, tool: &str, arguments: &Value) -> Vec<String> {
+    let mut arguments = arguments.clone();
+    let mut pages = Vec::new();
+    loop {
+        let page = text(runtime, tool, arguments.clone()).await;
+        let next = page.rsplit_once("; go on with offset ").map(|(_, next)| next.trim_end_matches(']'));
+        let next = next.map(|next| next.parse::<u32>().unwrap());
+        pages.push(page);
+        let Some(next) = next else { return pages };
+        assert!(arguments["offset"].as_u64().unwrap_or(1) < u64::from(next), "{tool}: no way forward");
+        arguments["offset"] = next.into();
+    }
+}
+
+/// The results without notes, each with the path that it is under.
+fn results<'a>(pages: impl IntoIterator<Item = &'a String>) -> Vec<(String, String)> {
+    let mut results = Vec::new();
+    for page in pages {
+        let mut path = "";
+        for line in page.lines().filter(|line| !line.is_empty() && !line.starts_with('[')) {
+            match line.starts_with("/work/") && !line.contains(": ") {
+                true if page.contains(": needle") => path = line,
+                _ => results.push((path.to_owned(), line.to_owned())),
+            }
+        }
+    }
+    results
+}
+
+#[tokio::test]
+async fn pages_together_are_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..300 {
+        let path = folder.path().join(format!("{}/{number:03}.txt", number % 7));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("needle {number}\nhay\n").repeat(1 + number % 5)).unwrap();
+        fs::write(folder.path().join(format!("entry {number}")), "").unwrap();
+    }
+    let grant = Grant::none().dir(folder.path(), "/work", Access::Read);
+    let with = |bytes| {
+        built(builder().component(ToolComponent::builtin("files").grant(grant.clone())).output(bytes, 9_999))
+    };
+    let (whole, narrow) = (with(1 << 20), with(2_500));
+    for (tool, arguments, what, total) in [
+        ("grep", json!({ "pattern": "needle", "max_results": 10_000 }), "matching lines", 900),
+        ("grep", json!({ "pattern": "needle", "max_results": 10_000, "show": "files" }), "files", 300),
+        ("grep", json!({ "pattern": "needle", "max_results": 77, "show": "counts" }), "files", 300),
+        ("glob", json!({ "pattern": "**/*.txt" }), "paths", 300),
+        ("list_dir", json!({}), "entries", 307),
+    ] {
+        let mut unlimited = arguments.clone();
+        if tool == "grep" {
+            unlimited["max_results"] = 10_000.into();
+        }
+        let all = text(&whole, tool, unlimited).await;
+        assert!(!all.contains('['), "{tool}: a whole result says nothing of pages: {all}");
+        let paged = pages(&narrow, tool, &arguments).await;
+        assert!(paged.len() > 2 && paged.iter().all(|page| page.len() <= 2_500), "{tool}: {}", paged.len());
+        let (all, joined) = (results([&all]), results(&paged));
+        assert_eq!(all.len(), total, "{tool} {arguments}");
+        assert_eq!(all, joined, "{tool} {arguments}");
+        let (last, others) = paged.split_last().unwrap();
+        assert!(last.ends_with(": the last]"), "{last}");
+        for page in others.iter().chain([last]) {
+            assert!(page.contains(&format!("[{what} ")) && page.contains(&format!(" of {total}")), "{page}");
+        }
+        let mut past = arguments.clone();
+        past["offset"] = (total + 1).into();
+        let outcome = call(&narrow, tool, past.clone()).await;
+        assert_eq!(outcome.exit_code(), 1, "{outcome:#?}");
+        let told = format!("offset {} is past the end: the number of {what} is {total}", total + 1);
+        assert!(outcome.text().contains(&told), "{outcome:#?}");
+        past["offset"] = 0.into();
+        assert_eq!(call(&narrow, tool, past).await.exit_code(), 3, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_does_not_ask_for_what_is_withheld() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [".git/config", "secret/deep/f", "open/f", "open/left-out", "f", "left-out"] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "needle\n").unwrap();
+    }
+    fs::write(folder.path().join(".gitignore"), "left-out\n").unwrap();
+    fs::write(folder.path().join("open/.ignore"), "!left-out\n").unwrap();
+    let grant = Grant::none()
+        .dir_grant(DirGrant::new(folder.path(), "/work", Access::Read).deny(".git/**").deny("secret/**"));
+    let runtime = built(builder().component(ToolComponent::builtin("files").grant(grant)));
+    for (tool, arguments) in [
+        ("grep", json!({ "pattern": "needle", "show": "files" })),
+        ("glob", json!({ "pattern": "**/{f,left-out,config}", "skip_ignored": true })),
+    ] {
+        let outcome = call(&runtime, tool, arguments).await;
+        assert_eq!(outcome.text(), "/work/f\n/work/open/f\n/work/open/left-out", "{outcome:#?}");
+        assert_eq!(outcome.denials, [], "{tool}");
+    }
 }
 
 #[tokio::test]

@@ -193,7 +193,18 @@ async fn errors_of_the_disk_are_errors() {
     symlink("loop", folder.path().join("loop")).unwrap();
     symlink("nowhere", folder.path().join("dangling")).unwrap();
     let runtime = file_tools(folder.path());
-    for path in ["folder", "file/below", "loop", "", "/work", &"n".repeat(300)] {
+    for path in [
+        "folder",
+        "file/below",
+        "loop",
+        "",
+        "/work",
+        "new/",
+        "new/folder/",
+        "file/",
+        "new/.",
+        &"n".repeat(300),
+    ] {
         let outcome = call(&runtime, "write_file", json!({ "path": path, "content": "y" })).await;
         assert_eq!(outcome.exit_code(), 1, "{path}: {outcome:#?}");
     }

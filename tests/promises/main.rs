@@ -9,6 +9,7 @@ mod a_call_gives_a_result;
 mod a_deadline_ends_whatever_a_guest_does;
 mod a_failure_has_a_kind_of_its_own;
 mod a_file_tool_reads_pages;
+mod a_file_tool_says_who_refuses;
 mod a_file_tool_searches_to_an_end;
 mod a_file_tool_writes_whole_or_not_at_all;
 mod a_format_carries_calls_and_results;

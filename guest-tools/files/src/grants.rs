@@ -1,5 +1,6 @@
 //! The directories that the host granted, and refusals in words.
 
+use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -27,6 +28,20 @@ impl Grants {
         Ok(first.join(path).components().collect())
     }
 
+    /// [`Self::resolve`] for a path that is to be a file: one that ends as only a folder's does is refused.
+    pub fn resolve_file(&self, path: &str) -> Result<PathBuf, String> {
+        let resolved = self.resolve(path)?;
+        let end = path.rsplit('/').next().unwrap_or_default();
+        if matches!(end, "" | "." | "..") {
+            return Err(format!(
+                "{} names a folder, by its end `{}`; give the path of a file",
+                show(Path::new(path)),
+                if end.is_empty() { "/" } else { end }
+            ));
+        }
+        Ok(resolved)
+    }
+
     /// The granted directory that holds `path`, if any.
     pub fn holder(&self, path: &Path) -> Option<&Path> {
         let path = normalize(path);
@@ -39,12 +54,19 @@ impl Grants {
         if self.holder(path).is_none() {
             return format!("not permitted: {shown} is outside the granted directories ({})", self.names());
         }
-        if is_refusal(error) {
-            return format!(
-                "not permitted: the host does not let this tool {action} {shown}: it is withheld, or a link leads \
-                 outside the granted directories ({})",
-                self.names()
-            );
+        match refusal(error) {
+            Some(Refusal::Permissions) => {
+                return format!(
+                    "cannot {action} {shown}: the permissions of the file, or of a folder above it, do not allow it"
+                );
+            }
+            Some(Refusal::ReadOnly) => {
+                return format!(
+                    "not permitted: cannot {action} {shown}: its folder is granted for reading only"
+                );
+            }
+            Some(Refusal::Policy) => return self.withheld(path),
+            None => {}
         }
         match error.kind() {
             io::ErrorKind::NotFound => format!("{shown} does not exist"),
@@ -53,6 +75,33 @@ impl Grants {
             }
             kind => format!("cannot {action} {shown}: {kind}"),
         }
+    }
+
+    /// Says why policy refuses a path that by its spelling is inside a granted directory.
+    fn withheld(&self, path: &Path) -> String {
+        let shown = show(path);
+        match self.first_link(path) {
+            Some(link) => format!(
+                "not permitted: {shown} goes through the link {}, and what that leads to is outside the granted \
+                 directories ({}), or withheld from tools",
+                show(&link),
+                self.names()
+            ),
+            None => format!("not permitted: {shown} is withheld from tools"),
+        }
+    }
+
+    /// The first part of `path` below its granted directory that is a link, as far as the host tells.
+    fn first_link(&self, path: &Path) -> Option<PathBuf> {
+        let top = self.holder(path)?;
+        let parts: Vec<&Path> = path.ancestors().take_while(|part| *part != top).collect();
+        for part in parts.into_iter().rev() {
+            // What is refused is withheld itself, and nothing behind it is asked for.
+            if fs::symlink_metadata(part).ok()?.is_symlink() {
+                return Some(part.to_owned());
+            }
+        }
+        None
     }
 
     fn names(&self) -> String {
@@ -86,11 +135,49 @@ fn normalize(path: &Path) -> PathBuf {
     normal
 }
 
-fn is_refusal(error: &io::Error) -> bool {
-    /// What wasi-libc calls a path that leads out of every granted directory.
-    const NOT_CAPABLE: i32 = 76;
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-        || (cfg!(target_os = "wasi") && error.raw_os_error() == Some(NOT_CAPABLE))
+/// Who says no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// The operator: nothing grants it, or `deny` withholds it.
+    Policy,
+    /// The operator: the grant only reads.
+    ReadOnly,
+    /// The operating system, by the file's own permissions.
+    Permissions,
+}
+
+/// The numbers of wasi-libc. toolcell says EPERM for what policy refuses, and passes on the operating system's EACCES.
+#[cfg(target_os = "wasi")]
+mod errno {
+    pub const ACCES: i32 = 2;
+    pub const PERM: i32 = 63;
+    /// A path that leads out of every granted directory.
+    pub const NOTCAPABLE: i32 = 76;
+}
+
+/// Those of Linux, where tests run.
+#[cfg(not(target_os = "wasi"))]
+mod errno {
+    pub const ACCES: i32 = 13;
+    pub const PERM: i32 = 1;
+    /// Not among them: no error has this number.
+    pub const NOTCAPABLE: i32 = i32::MIN;
+}
+
+fn refusal(error: &io::Error) -> Option<Refusal> {
+    match (error.raw_os_error(), error.kind()) {
+        (Some(errno::ACCES), _) => Some(Refusal::Permissions),
+        (Some(errno::PERM | errno::NOTCAPABLE), _) | (None, io::ErrorKind::PermissionDenied) => {
+            Some(Refusal::Policy)
+        }
+        (_, io::ErrorKind::ReadOnlyFilesystem) => Some(Refusal::ReadOnly),
+        _ => None,
+    }
+}
+
+/// Whether the operating system refuses, by the file's own permissions.
+pub fn is_locked(error: &io::Error) -> bool {
+    refusal(error) == Some(Refusal::Permissions)
 }
 
 #[cfg(test)]
@@ -122,7 +209,9 @@ mod tests {
     #[test]
     fn refusals_name_the_grants() {
         let missing = io::Error::from(io::ErrorKind::NotFound);
-        let refused = io::Error::from(io::ErrorKind::PermissionDenied);
+        let refused = io::Error::from_raw_os_error(errno::PERM);
+        let locked = io::Error::from_raw_os_error(errno::ACCES);
+        let read_only = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
         for (path, error, expected) in [
             ("/work/x", &missing, "/work/x does not exist"),
             (
@@ -132,11 +221,45 @@ mod tests {
             ),
             ("/work-evil/x", &missing, "not permitted: /work-evil/x is outside"),
             ("/work/../etc/passwd", &refused, "not permitted: /work/../etc/passwd is outside"),
-            ("/work/link", &refused, "not permitted: the host does not let this tool read /work/link"),
+            ("/work/x", &refused, "not permitted: /work/x is withheld from tools"),
+            (
+                "/work/x",
+                &locked,
+                "cannot read /work/x: the permissions of the file, or of a folder above it,",
+            ),
+            (
+                "/work/x",
+                &read_only,
+                "not permitted: cannot read /work/x: its folder is granted for reading only",
+            ),
         ] {
             let message = grants().explain("read", Path::new(path), error);
             assert!(message.starts_with(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn a_link_that_is_refused_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc", dir.path().join("out")).unwrap();
+        let grants = Grants::new([dir.path().display().to_string()]);
+        let refused = io::Error::from_raw_os_error(errno::PERM);
+        let path = dir.path().join("out/passwd");
+        let message = grants.explain("read", &path, &refused);
+        let link = dir.path().join("out");
+        assert!(message.contains(&format!("goes through the link {}, and", link.display())), "{message}");
+    }
+
+    #[test]
+    fn a_path_that_ends_as_a_folder_is_no_file() {
+        for path in ["a/", "a/.", "a/..", "/work/", ".", ".."] {
+            let message = grants().resolve_file(path).unwrap_err();
+            assert!(message.starts_with(path) && message.contains("names a folder"), "{message}");
+        }
+        for (path, expected) in [("a", "/work/a"), ("./a/../b", "/work/a/../b"), ("..a", "/work/..a")] {
+            assert_eq!(grants().resolve_file(path).unwrap(), Path::new(expected), "{path}");
+        }
+        assert!(grants().resolve_file("").unwrap_err().contains("empty"));
     }
 
     #[test]

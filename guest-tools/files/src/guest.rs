@@ -46,6 +46,10 @@ impl Replace for HostReplace {
 /// The host's reason, with what it is the reason of.
 fn refusal(path: &Path, error: &files::FileError) -> String {
     match error.kind.as_str() {
+        "permissions" => format!(
+            "cannot write {}: the permissions of the file, or of a folder above it, do not allow it",
+            show(path)
+        ),
         "not-permitted" => format!("not permitted: cannot write {}: {}", show(path), error.message),
         _ => format!("cannot write {}: {}", show(path), error.message),
     }
@@ -65,12 +69,23 @@ impl Guest for Component {
         edit_file::edit_file(&workspace(), &HostReplace, &path, &edit)
     }
 
-    fn list_dir(path: Option<String>) -> Answer {
-        list_dir::list_dir(&workspace(), path.as_deref())
+    fn list_dir(path: Option<String>, offset: Option<u32>) -> Answer {
+        list_dir::list_dir(&workspace(), path.as_deref(), offset)
     }
 
-    fn glob(pattern: String, path: Option<String>, skip_ignored: Option<bool>) -> Answer {
-        glob::glob(&workspace(), &pattern, path.as_deref(), skip_ignored.unwrap_or(false))
+    fn glob(
+        pattern: String,
+        path: Option<String>,
+        skip_ignored: Option<bool>,
+        offset: Option<u32>,
+    ) -> Answer {
+        let query = glob::Query {
+            pattern: &pattern,
+            path: path.as_deref(),
+            skip_ignored: skip_ignored.unwrap_or(false),
+            offset,
+        };
+        glob::glob(&workspace(), &query)
     }
 
     fn grep(
@@ -83,6 +98,7 @@ impl Guest for Component {
         show: Option<GrepOutput>,
         max_results: Option<u32>,
         include_ignored: Option<bool>,
+        offset: Option<u32>,
     ) -> Answer {
         let query = grep::Query {
             pattern: &pattern,
@@ -97,6 +113,7 @@ impl Guest for Component {
                 Some(GrepOutput::Counts) => grep::Show::Counts,
             },
             max_results: max_results.unwrap_or(grep::DEFAULT_RESULTS),
+            offset,
             include_ignored: include_ignored.unwrap_or(false),
         };
         grep::grep(&workspace(), &query)

@@ -5,6 +5,7 @@ pub mod grants;
 pub mod page;
 pub mod replace;
 pub mod source;
+pub mod span;
 pub mod text;
 pub mod walk;
 

@@ -27,6 +27,13 @@ pub struct Mark {
     lines: usize,
 }
 
+impl Mark {
+    /// Whether it is the page's beginning.
+    pub fn is_start(self) -> bool {
+        self.bytes == 0
+    }
+}
+
 impl Page {
     /// An empty page of this budget. Of a tiny budget half is kept for notes.
     pub fn new(budget: Budget) -> Self {

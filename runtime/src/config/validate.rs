@@ -39,16 +39,16 @@ impl Config {
             // What the parser guessed after a mistake would be blamed on the reader.
             return Err(error);
         }
-        let raw = read(&document, &mut problems);
-        let mut validator = Validator {
-            folder: file.parent().unwrap_or(Path::new("/")).to_owned(),
-            home: home.map(Path::to_owned),
-            document: &document,
-            problems,
-        };
-        let mut config = validator.config(raw);
-        if let Some(error) = validator.problems.take_error(label) {
-            return Err(error);
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        // Making the schema takes longer than reading a file, and a file without mistakes does without: the types refuse
+        // the same keys. Which key was meant, and what it is for, the schema knows.
+        let (mut config, problems) = validated(&document, folder, home, Keys::ByTypes);
+        if problems.count() > 0 {
+            let (explained, mut problems) = validated(&document, folder, home, Keys::BySchema);
+            if let Some(error) = problems.take_error(label) {
+                return Err(error);
+            }
+            config = explained;
         }
         config.file = Some(file);
         config.digest = Some(Digest::of(text.as_bytes()));
@@ -56,18 +56,43 @@ impl Config {
     }
 }
 
+/// What tells an unknown key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// The types that sections are read as: whether there is one.
+    ByTypes,
+    /// The schema: each one, with what may have been meant.
+    BySchema,
+}
+
+fn validated(document: &Document<'_>, folder: &Path, home: Option<&Path>, keys: Keys) -> (Config, Problems) {
+    let mut problems = Problems::default();
+    let raw = read(document, keys, &mut problems);
+    let home = home.map(Path::to_owned);
+    let mut validator = Validator { folder: folder.to_owned(), home, document, problems };
+    let config = validator.config(raw);
+    (config, validator.problems)
+}
+
 /// Reads each section by itself, so that a mistake in one does not hide those in the others.
-fn read(document: &Document<'_>, problems: &mut Problems) -> RawConfig {
+fn read(document: &Document<'_>, keys: Keys, problems: &mut Problems) -> RawConfig {
     let mut table = document.root().clone();
-    keys::check(&raw::schema(), &mut table, document, problems);
-    RawConfig {
+    if keys == Keys::BySchema {
+        keys::check(&raw::schema(), &mut table, document, problems);
+    }
+    let raw = RawConfig {
         policy: section(&mut table, "policy", document, problems),
         limits: section(&mut table, "limits", document, problems),
         output: section(&mut table, "output", document, problems),
         audit: table.contains_key("audit").then(|| section(&mut table, "audit", document, problems)),
         rule: rules::read(&mut table, document, problems),
         component: components(&mut table, document, problems),
+    };
+    for key in table.keys() {
+        let address = Address::of(&[key.get_ref()]);
+        problems.add(document.line_of(&address), format!("`{address}`: unknown key"));
     }
+    raw
 }
 
 fn section<'t, T: serde::de::DeserializeOwned + Default>(

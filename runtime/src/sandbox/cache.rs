@@ -4,7 +4,8 @@
 //! never loaded from, and an entry that is damaged in any way is a miss.
 
 use std::hash::{Hash, Hasher};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -12,7 +13,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+use xxhash_rust::xxh3::Xxh3Default;
 
+use super::engine::Allocation;
 use crate::policy::Digest;
 
 /// A folder of compiled components.
@@ -23,6 +26,9 @@ pub struct CompileCache {
     /// Why an entry could not be kept, the first time.
     problem: OnceLock<String>,
 }
+
+/// Bytes that are summed up at once.
+const READ_BYTES: usize = 256 << 10;
 
 /// The ending of the file that holds the checksum of the native code beside it.
 const CHECKSUM_SUFFIX: &str = "sum";
@@ -79,13 +85,22 @@ impl CompileCache {
         &self.path
     }
 
-    /// The compiled form of the component `digest` for `engine`, if it is here and sound.
-    pub(crate) fn load(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
+    /// The compiled form of the component `digest` for `engine`, if it is here and sound. A program of one call maps the
+    /// file and touches only what it runs; one that lives on has a copy, since a file that is cut short under a mapping
+    /// would kill it.
+    pub(crate) fn load(&self, engine: &Engine, digest: &Digest, allocation: Allocation) -> Option<Component> {
         let name = EntryName::new(engine, digest);
         let mut expected = String::new();
         self.open_own(&name.sum)?.take(64).read_to_string(&mut expected).ok()?;
+        let mut file = self.open_own(&name.code)?;
+        if allocation == Allocation::OnDemand
+            && let Some(component) = mapped(engine, &mut file, &expected)
+        {
+            return Some(component);
+        }
         let mut code = Vec::new();
-        self.open_own(&name.code)?.read_to_end(&mut code).ok()?;
+        file.rewind().ok()?;
+        file.read_to_end(&mut code).ok()?;
         if checksum(&code) != expected {
             return None;
         }
@@ -171,9 +186,33 @@ impl EntryName {
     }
 }
 
+/// The native code in `file`, mapped; none where it is damaged or may not be run from there (`noexec`).
+fn mapped(engine: &Engine, file: &mut cap_std::fs::File, expected: &str) -> Option<Component> {
+    let mut sum = Xxh3Default::new();
+    let mut piece = vec![0; READ_BYTES];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => sum.update(piece.get(..read)?),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    if written(sum.digest()) != expected {
+        return None;
+    }
+    // SAFETY: as in `load`, for the very file that was checked, by its descriptor. Entries are replaced and never
+    // written again by toolcell, and nobody but this user can write to them.
+    unsafe { Component::deserialize_file(engine, format!("/proc/self/fd/{}", file.as_raw_fd())) }.ok()
+}
+
 /// Against damage, not against malice: who can write here can write anything of this user's.
 fn checksum(bytes: &[u8]) -> String {
-    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
+    written(xxhash_rust::xxh3::xxh3_64(bytes))
+}
+
+fn written(sum: u64) -> String {
+    format!("{sum:016x}")
 }
 
 fn is_owner_only(owner: u32, mode: u32) -> bool {
@@ -217,23 +256,29 @@ mod tests {
         (engine, Digest::of(&bytes), code)
     }
 
+    /// Whether an entry is found, in both ways of loading.
+    fn found(cache: &CompileCache, engine: &Engine, digest: &Digest) -> [bool; 2] {
+        [Allocation::OnDemand, Allocation::Pooling]
+            .map(|allocation| cache.load(engine, digest, allocation).is_some())
+    }
+
     #[test]
     fn a_sound_entry_is_found_and_a_damaged_one_is_a_miss() {
         let folder = tempfile::tempdir().unwrap();
         let cache = CompileCache::open(folder.path().join("c")).unwrap();
         let (engine, digest, code) = compiled();
-        assert!(cache.load(&engine, &digest).is_none());
+        assert!(found(&cache, &engine, &digest) == [false; 2]);
         cache.store(&engine, &digest, &code);
-        assert!(cache.load(&engine, &digest).is_some());
+        assert!(found(&cache, &engine, &digest) == [true; 2]);
         let name = cache.path().join(EntryName::new(&engine, &digest).code);
         for damage in [Vec::new(), code[..code.len() / 2].to_vec(), vec![0; code.len()]] {
             std::fs::write(&name, damage).unwrap();
-            assert!(cache.load(&engine, &digest).is_none());
+            assert!(found(&cache, &engine, &digest) == [false; 2]);
             cache.store(&engine, &digest, &code);
-            assert!(cache.load(&engine, &digest).is_some());
+            assert!(found(&cache, &engine, &digest) == [true; 2]);
         }
         let other = compiling_engine(Meter::Epoch, 512 << 10).unwrap();
-        assert!(cache.load(&other, &digest).is_none());
+        assert!(found(&cache, &other, &digest) == [false; 2]);
     }
 
     #[test]
@@ -245,7 +290,7 @@ mod tests {
         cache.store(&engine, &digest, &code);
         let entry = path.join(EntryName::new(&engine, &digest).code);
         std::fs::set_permissions(&entry, std::fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(cache.load(&engine, &digest).is_none());
+        assert!(found(&cache, &engine, &digest) == [false; 2]);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
         assert!(CompileCache::open(&path).is_err());
     }

@@ -123,25 +123,29 @@ impl Sandbox {
 
     /// Native code of a component, from the cache or the compiler, linked to what it imports. Blocks.
     pub fn prepare(&self, name: &str, bytes: &[u8], digest: &Digest, meter: Meter) -> Result<Prepared> {
+        if let Some(prepared) = self.prepare_cached(name, digest, meter)? {
+            return Ok(prepared);
+        }
+        let engine = self.engines.get(meter)?;
+        let cache = self.cache.as_ref().map(|cache| (cache, digest));
+        let compiled = self.compiler.compile(engine, meter, self.settings().stack, bytes, cache);
+        self.link(name, &compiled.map_err(|message| Error::component(name, message))?, meter)
+    }
+
+    /// As [`Self::prepare`], if the native code is in the cache.
+    pub fn prepare_cached(&self, name: &str, digest: &Digest, meter: Meter) -> Result<Option<Prepared>> {
+        let engine = self.engines.get(meter)?;
+        let allocation = self.settings().allocation;
+        let cached = self.cache.as_ref().and_then(|cache| cache.load(engine, digest, allocation));
+        cached.map(|component| self.link(name, &component, meter)).transpose()
+    }
+
+    fn link(&self, name: &str, component: &Component, meter: Meter) -> Result<Prepared> {
         let engine = self.engines.get(meter)?;
         let wrong = |message: String| Error::component(name, message);
-        let cached = self.cache.as_ref().and_then(|cache| cache.load(engine, digest));
-        let component = match cached {
-            Some(component) => component,
-            None => self
-                .compiler
-                .compile(
-                    engine,
-                    meter,
-                    self.settings().stack,
-                    bytes,
-                    self.cache.as_ref().map(|cache| (cache, digest)),
-                )
-                .map_err(wrong)?,
-        };
         let mut linker = Linker::clone(self.linker(meter)?.as_ref());
-        host::add_refused(&mut linker, engine, &component)
-            .and_then(|()| linker.instantiate_pre(&component))
+        host::add_refused(&mut linker, engine, component)
+            .and_then(|()| linker.instantiate_pre(component))
             .map(|pre| Prepared::new(pre, meter))
             .map_err(|error| wrong(format!("it cannot be linked: {}", error.root_cause())))
     }

@@ -177,10 +177,11 @@ impl Loader<'_> {
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
         });
-        let dirs = Dirs {
-            full: DirTemplate::open(&self.config.grant.dirs, &setting)?,
-            read_only: DirTemplate::open(&self.config.grant.read_only().dirs, &setting)?,
-        };
+        let (dirs, read_only) = (&self.config.grant.dirs, self.config.grant.read_only().dirs);
+        let full = DirTemplate::open(dirs, &setting)?;
+        let read_only =
+            if read_only == *dirs { Arc::clone(&full) } else { DirTemplate::open(&read_only, &setting)? };
+        let dirs = Dirs { full, read_only };
         let candidates = candidates(&component, &inspection, &package, self.sandbox, warnings)?;
         offered.extend(candidates.iter().map(|candidate| candidate.offered.clone()));
         let wanted = candidates.into_iter().filter(|candidate| self.is_wanted(&candidate.offered));

@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 
 use super::Owner;
 use crate::error::{Error, Result};
-use crate::sandbox::{ConfigVariables, Meter, Prepared, Sandbox};
+use crate::sandbox::{Allocation, ConfigVariables, Meter, Prepared, Sandbox};
 
 /// A component that is ready to be compiled, and once it is, to be called.
 pub(crate) struct LoadedComponent {
@@ -29,6 +29,13 @@ impl LoadedComponent {
             Meter::Epoch => &self.epoch,
         };
         let prepared = slot.get_or_try_init(|| async {
+            // A program of one call has no other that could wait for the file, and is ended before a thread is made.
+            let owner = &self.owner;
+            if sandbox.settings().allocation == Allocation::OnDemand
+                && let Some(prepared) = sandbox.prepare_cached(&owner.name, &owner.digest, meter)?
+            {
+                return Ok(Arc::new(prepared));
+            }
             let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
             let prepare = move || {
                 let owner = &component.owner;

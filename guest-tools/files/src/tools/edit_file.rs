@@ -40,7 +40,7 @@ pub fn edit_file(workspace: &Workspace, replace: &impl Replace, path: &str, edit
     if old == new {
         return Err("old and new differ only in line endings, which the file keeps".to_owned());
     }
-    let path = workspace.grants.resolve(path)?;
+    let path = workspace.grants.resolve_file(path)?;
     let content = read_whole(workspace, &path)?;
     let text = Lines::of(&content);
     let found = occurrences(text.lf(), old.as_bytes(), edit.all);

@@ -5,15 +5,30 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 
 use crate::page::Page;
+use crate::span::Span;
 use crate::walk::{self, Filter};
 use crate::{Answer, Workspace, source};
 
-/// Paths that are shown.
+/// Paths of a page.
 const MOST: u64 = 1_000;
 const NOTHING: &str = "nothing has such a path";
 
-/// Finds files and folders whose path has the shape of `pattern`.
-pub fn glob(workspace: &Workspace, pattern: &str, path: Option<&str>, skip_ignored: bool) -> Answer {
+/// What to find, and where.
+pub struct Query<'a> {
+    /// The shape of the paths.
+    pub pattern: &'a str,
+    /// The folder; the first granted directory without.
+    pub path: Option<&'a str>,
+    /// Whether to leave out hidden files and what ignore files exclude.
+    pub skip_ignored: bool,
+    /// The number of the first path to show.
+    pub offset: Option<u32>,
+}
+
+/// Finds files and folders whose path has the shape of the pattern.
+pub fn glob(workspace: &Workspace, query: &Query<'_>) -> Answer {
+    let &Query { pattern, path, skip_ignored, offset } = query;
+    let mut span = Span::from(offset)?;
     if pattern.is_empty() {
         return Err("the pattern is empty; `**` finds everything".to_owned());
     }
@@ -31,7 +46,7 @@ pub fn glob(workspace: &Workspace, pattern: &str, path: Option<&str>, skip_ignor
     }
 
     let mut page = Page::new(workspace.budget);
-    let (mut shown, mut total, mut unreadable) = (0u64, 0u64, 0u64);
+    let mut unreadable = 0u64;
     let filter = Filter { ignored: skip_ignored, globs: None, depth: shape.depth };
     for entry in walk::entries(&workspace.grants, &base, filter) {
         let Ok(entry) = entry else {
@@ -42,19 +57,14 @@ pub fn glob(workspace: &Workspace, pattern: &str, path: Option<&str>, skip_ignor
         if !shape.fits(entry.path().strip_prefix(&base).unwrap_or(entry.path()), folder) {
             continue;
         }
-        total += 1;
-        // Once one does not fit, none after it is shown: a list with holes would mislead.
-        if shown + 1 == total && shown < MOST {
+        if span.count() && span.shown < MOST {
             let end = if folder { "/" } else { "" };
-            shown += u64::from(page.add(&format!("{}{end}", entry.path().display())));
+            span.shown += u64::from(page.add(&format!("{}{end}", entry.path().display())));
         }
     }
-    let mut notes = Vec::new();
-    if total == 0 {
+    let mut notes = Vec::from_iter(span.note("paths", "")?);
+    if span.total == 0 {
         notes.push(NOTHING.to_owned());
-    }
-    if shown < total {
-        notes.push(format!("{shown} of {total}; narrow the pattern or the path"));
     }
     if unreadable > 0 {
         notes.push(format!("{unreadable} entries could not be read"));
@@ -122,7 +132,7 @@ mod tests {
         let (dir, workspace) = tree();
         let root = dir.path().display().to_string();
         let pattern = pattern.replace("ROOT", &root);
-        let answer = glob(&workspace, &pattern, path, skip_ignored);
+        let answer = glob(&workspace, &Query { pattern: &pattern, path, skip_ignored, offset: None });
         answer
             .unwrap_or_else(|error| format!("error: {error}"))
             .replace(&format!("{root}/"), "")
@@ -168,7 +178,12 @@ mod tests {
         }
         let grants = Grants::new([dir.path().display().to_string()]);
         let workspace = Workspace { grants, budget: Budget { bytes: 2_000, lines: 2_000 } };
-        let answer = glob(&workspace, "*", None, false).unwrap();
-        assert!(answer.len() <= 2_000 && answer.contains(" of 300; narrow"), "{answer}");
+        let page =
+            |offset| glob(&workspace, &Query { pattern: "*", path: None, skip_ignored: false, offset });
+        let answer = page(None).unwrap();
+        assert!(answer.len() <= 2_000 && answer.contains(" of 300; go on with offset "), "{answer}");
+        let last = page(Some(300)).unwrap();
+        assert!(last.ends_with("/299\n[paths 300-300 of 300: the last]"), "{last}");
+        assert_eq!(page(Some(301)), Err("offset 301 is past the end: the number of paths is 300".to_owned()));
     }
 }

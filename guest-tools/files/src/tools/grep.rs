@@ -9,15 +9,16 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::grants::show;
+use crate::grants::{is_locked, show};
 use crate::page::Page;
+use crate::span::Span;
 use crate::text::HEAD;
 use crate::walk::{self, Filter};
-use crate::{Answer, Workspace};
+use crate::{Answer, Workspace, source};
 
 mod matches;
 
-use matches::{Found, Matches};
+use matches::{Found, Matches, Wanted};
 
 /// Results that are shown when the model asks for no number.
 pub const DEFAULT_RESULTS: u32 = 200;
@@ -30,6 +31,7 @@ const PATTERN_MEMORY: usize = 8 << 20;
 const NAMED: usize = 3;
 
 /// What to search for, and where.
+#[derive(Clone, Copy)]
 pub struct Query<'a> {
     /// The regular expression, or plain text if `literal`.
     pub pattern: &'a str,
@@ -47,6 +49,8 @@ pub struct Query<'a> {
     pub show: Show,
     /// Matching lines or files to show.
     pub max_results: u32,
+    /// The number of the first of them.
+    pub offset: Option<u32>,
     /// Whether to search hidden files and what ignore files exclude.
     pub include_ignored: bool,
 }
@@ -70,11 +74,13 @@ pub fn grep(workspace: &Workspace, query: &Query<'_>) -> Answer {
     if query.context > MOST_CONTEXT {
         return Err(format!("context must be at most {MOST_CONTEXT}"));
     }
+    let span = Span::from(query.offset)?;
     let matcher = compile(query)?;
     let root = workspace.grants.resolve(query.path.unwrap_or("."))?;
     let metadata = fs::metadata(&root).map_err(|error| workspace.grants.explain("search", &root, &error))?;
-    let mut search = Search::new(query, &matcher, Page::new(workspace.budget));
+    let mut search = Search::new(query, &matcher, Page::new(workspace.budget), span);
     if metadata.is_file() {
+        source::open(&workspace.grants, &root)?;
         search.file(&root);
     } else if metadata.is_dir() {
         let globs = query.glob.map(|glob| globs(&root, glob)).transpose()?;
@@ -91,7 +97,7 @@ pub fn grep(workspace: &Workspace, query: &Query<'_>) -> Answer {
     } else {
         return Err(format!("{} is neither a file nor a folder", show(&root)));
     }
-    Ok(search.close())
+    search.close()
 }
 
 fn compile(query: &Query<'_>) -> Result<RegexMatcher, String> {
@@ -150,19 +156,21 @@ struct Search<'a> {
     show: Show,
     max: u64,
     page: Page,
+    /// The lines or files, whichever is shown.
+    span: Span,
     /// Set when a result did not fit: what comes after it is only counted.
     full: bool,
-    shown: u64,
     lines: u64,
     files: u64,
     binary: u64,
     cut_short: Tally,
     long_lines: Tally,
+    locked: Tally,
     unreadable: Tally,
 }
 
 impl<'a> Search<'a> {
-    fn new(query: &Query<'_>, matcher: &'a RegexMatcher, page: Page) -> Self {
+    fn new(query: &Query<'_>, matcher: &'a RegexMatcher, page: Page, span: Span) -> Self {
         let context = if query.show == Show::Lines { query.context as usize } else { 0 };
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
@@ -178,27 +186,30 @@ impl<'a> Search<'a> {
             show: query.show,
             max: u64::from(query.max_results),
             page,
+            span,
             full: false,
-            shown: 0,
             lines: 0,
             files: 0,
             binary: 0,
             cut_short: Tally::default(),
             long_lines: Tally::default(),
+            locked: Tally::default(),
             unreadable: Tally::default(),
         }
     }
 
     fn file(&mut self, path: &Path) {
         let start = self.page.mark();
-        let left = if self.show == Show::Lines && !self.full { self.max - self.shown } else { 0 };
-        let mut matches = Matches::new(self.matcher, &mut self.page, path, left);
+        let left = if self.show == Show::Lines && !self.full { self.max - self.span.shown } else { 0 };
+        let wanted = Wanted { passed: (self.span.first - 1).saturating_sub(self.lines), left };
+        let mut matches = Matches::new(self.matcher, &mut self.page, path, wanted);
         matches.first_only = self.show == Show::Files;
         let ended = self.searcher.search_path(self.matcher, path, &mut matches);
         let Found { lines, shown, full, nul } = matches.found;
         match ended {
             // The searcher has no kind of its own for a line that does not fit its memory.
             Err(error) if error.kind() == io::ErrorKind::Other => self.long_lines.add(Some(path)),
+            Err(error) if is_locked(&error) => self.locked.add(Some(path)),
             Err(_) => self.unreadable.add(Some(path)),
             Ok(()) => {}
         }
@@ -215,46 +226,42 @@ impl<'a> Search<'a> {
         if lines > 0 {
             self.lines += lines;
             self.files += 1;
-            self.shown += shown;
             self.full |= full;
-            self.list(path, lines);
+            match self.show {
+                Show::Lines => {
+                    self.span.total += lines;
+                    self.span.shown += shown;
+                }
+                Show::Files => self.list(&path.display().to_string()),
+                Show::Counts => self.list(&format!("{}: {lines}", path.display())),
+            }
         }
     }
 
-    /// Adds the file itself, where files are what is shown.
-    fn list(&mut self, path: &Path, lines: u64) {
-        let line = match self.show {
-            Show::Lines => return,
-            Show::Files => path.display().to_string(),
-            Show::Counts => format!("{}: {lines}", path.display()),
-        };
-        self.full |= self.shown >= self.max || !self.page.add(&line);
-        self.shown += u64::from(!self.full);
+    /// Adds the line of a file, where files are what is shown.
+    fn list(&mut self, line: &str) {
+        if self.span.count() && self.span.shown < self.max {
+            self.span.shown += u64::from(self.page.add(line));
+        }
     }
 
-    fn close(self) -> String {
-        let mut notes = Vec::new();
-        let all = if self.show == Show::Lines { self.lines } else { self.files };
-        let files = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
+    fn close(self) -> Answer {
+        let (what, among) = match (self.show, self.files) {
+            (Show::Lines, 1) => ("matching lines", " in 1 file".to_owned()),
+            (Show::Lines, files) => ("matching lines", format!(" in {files} files")),
+            _ => ("files", String::new()),
+        };
+        let mut notes = Vec::from_iter(self.span.note(what, &among)?);
         if self.lines == 0 {
             notes.push("no line matches".to_owned());
-        } else if self.shown < all {
-            let of = if self.show == Show::Lines {
-                format!("matching lines in {files}")
-            } else {
-                "files".to_owned()
-            };
-            notes.push(format!(
-                "{} of {all} {of}; narrow pattern, path or glob, or raise max_results",
-                self.shown
-            ));
         }
         let binary = Tally { count: self.binary, named: Vec::new() };
         notes.extend(binary.note("skipped as binary"));
         notes.extend(self.cut_short.note("searched only up to a NUL byte"));
         notes.extend(self.long_lines.note("not searched to the end, for a line of more than 16 MiB"));
+        notes.extend(self.locked.note("not readable, by the permissions of the file or a folder above it"));
         notes.extend(self.unreadable.note("could not be read"));
-        self.page.close(&notes)
+        Ok(self.page.close(&notes))
     }
 }
 
@@ -277,6 +284,7 @@ mod tests {
         context: 0,
         show: Show::Lines,
         max_results: DEFAULT_RESULTS,
+        offset: None,
         include_ignored: false,
     };
 
@@ -363,17 +371,68 @@ mod tests {
     fn what_is_not_shown_is_counted() {
         check(
             Query { pattern: "t", max_results: 1, glob: Some("*.{rs,txt}"), ..QUERY },
-            "a.txt\n2: two\n[1 of 4 matching lines in 2 files; narrow pattern, path or glob, or raise max_results]",
+            "a.txt\n2: two\n[matching lines 1-1 of 4 in 2 files; go on with offset 2]",
         );
         check(
             Query { pattern: "t", max_results: 1, show: Show::Files, glob: Some("*.{rs,txt}"), ..QUERY },
-            "a.txt\n[1 of 2 files; narrow pattern, path or glob, or raise max_results]",
+            "a.txt\n[files 1-1 of 2; go on with offset 2]",
         );
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("f"), "match\n".repeat(5_000)).unwrap();
         let query = Query { pattern: "match", max_results: 10_000, ..QUERY };
         let page = run(dir.path(), &query, 3_000);
-        assert!(page.len() <= 3_000 && page.contains(" of 5000 matching lines in 1 file;"), "{page}");
+        assert!(page.len() <= 3_000 && page.contains(" of 5000 in 1 file; go on"), "{page}");
+    }
+
+    #[test]
+    fn pages_follow_each_other() {
+        let two = Query { pattern: "t", max_results: 2, glob: Some("*.{rs,txt}"), ..QUERY };
+        check(two, "a.txt\n2: two\n3: three\n[matching lines 1-2 of 4 in 2 files; go on with offset 3]");
+        check(
+            Query { offset: Some(3), ..two },
+            "b/c.rs\n1: fn two() {}\n2: fn three() {}\n[matching lines 3-4 of 4 in 2 files: the last]",
+        );
+        check(
+            Query { offset: Some(2), ..two },
+            "a.txt\n3: three\n\nb/c.rs\n1: fn two() {}\n\
+             [matching lines 2-3 of 4 in 2 files; go on with offset 4]",
+        );
+        check(Query { offset: Some(2), show: Show::Counts, ..two }, "b/c.rs: 2\n[files 2-2 of 2: the last]");
+        check(
+            Query { offset: Some(5), ..two },
+            "error: offset 5 is past the end: the number of matching lines is 4 in 2 files",
+        );
+        check(Query { offset: Some(5), pattern: "nowhere", ..two }, "[no line matches]");
+    }
+
+    #[test]
+    fn context_is_on_one_page_or_the_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let content: String = (1..=400)
+            .map(|number| format!("{} {number}\n", if number % 5 == 0 { "match" } else { "text" }))
+            .collect();
+        fs::write(dir.path().join("f"), content).unwrap();
+        for (context, max_results, bytes) in
+            [(1, 7, 40_000), (2, 10_000, 1_200), (50, 3, 2_500), (1, 1, 9_999)]
+        {
+            let query = Query { pattern: "match", context, max_results, ..QUERY };
+            let (mut offset, mut lines) = (1, Vec::new());
+            loop {
+                let page = run(dir.path(), &Query { offset: Some(offset), ..query }, bytes);
+                assert!(page.len() as u64 <= bytes, "{page}");
+                lines.extend(page.lines().filter_map(|line| {
+                    line.split_once([':', '-']).and_then(|(number, _)| number.parse::<u32>().ok())
+                }));
+                let Some((_, next)) = page.split_once("go on with offset ") else { break };
+                offset = next.trim_end_matches(']').parse().unwrap();
+            }
+            assert!(lines.is_sorted_by(|a, b| a < b), "{context} {max_results} {bytes}: {lines:?}");
+            let matches = lines.iter().filter(|line| *line % 5 == 0).count();
+            assert_eq!(matches, 80, "{context} {max_results} {bytes}");
+            if context == 2 {
+                assert_eq!(lines.len(), 398, "every line but the first two, each once");
+            }
+        }
     }
 
     #[test]
@@ -388,6 +447,7 @@ mod tests {
             (Query { pattern: "x", path: Some("missing"), ..QUERY }, "does not exist"),
             (Query { pattern: "x", max_results: 0, ..QUERY }, "at least 1"),
             (Query { pattern: "x", context: 51, ..QUERY }, "at most 50"),
+            (Query { pattern: "x", offset: Some(0), ..QUERY }, "offset counts from 1"),
         ] {
             let message = run(tree().path(), &query, 40_000);
             assert!(message.starts_with("error: ") && message.contains(expected), "{message}");

@@ -4,47 +4,48 @@ use std::collections::BinaryHeap;
 use std::fs;
 use std::path::Path;
 
+use crate::grants::show;
 use crate::page::Page;
+use crate::span::Span;
 use crate::{Answer, Workspace, source};
 
-/// Entries that are shown. Only their names are held, however many the folder has.
+/// Entries of a page. Only the names up to its end are held, however many the folder has.
 const MOST: usize = 1_000;
 
-/// Lists the entries of a folder, sorted by name.
-pub fn list_dir(workspace: &Workspace, path: Option<&str>) -> Answer {
+/// Lists the entries of a folder, sorted by name, from the one with the number `offset`.
+pub fn list_dir(workspace: &Workspace, path: Option<&str>, offset: Option<u32>) -> Answer {
+    let mut span = Span::from(offset)?;
     let path = workspace.grants.resolve(path.unwrap_or("."))?;
     source::folder(&workspace.grants, &path)?;
     let fail = |error: std::io::Error| workspace.grants.explain("list", &path, &error);
 
+    let passed = usize::try_from(span.first - 1).unwrap_or(usize::MAX);
     // The alphabetically first names: the heap's greatest goes when there are too many.
     let mut first = BinaryHeap::new();
-    let (mut total, mut unreadable) = (0u64, 0u64);
+    let mut unreadable = 0u64;
     for entry in fs::read_dir(&path).map_err(fail)? {
         let Ok(entry) = entry else {
             unreadable += 1;
             continue;
         };
-        total += 1;
+        span.total += 1;
         first.push(entry.file_name());
-        if first.len() > MOST {
+        if first.len() > passed.saturating_add(MOST) {
             first.pop();
         }
     }
     let mut page = Page::new(workspace.budget);
-    let mut shown = 0u64;
-    for name in first.into_sorted_vec() {
+    for name in first.into_sorted_vec().into_iter().skip(passed) {
         let name = Path::new(&name);
         if !page.add(&describe(&path.join(name), &name.display().to_string())) {
             break;
         }
-        shown += 1;
+        span.shown += 1;
     }
-    let mut notes = Vec::new();
-    if total == 0 && unreadable == 0 {
+    let among = format!(" in {}", show(&path));
+    let mut notes = Vec::from_iter(span.note("entries", &among)?);
+    if span.total == 0 && unreadable == 0 {
         notes.push("the folder is empty".to_owned());
-    }
-    if shown < total {
-        notes.push(format!("{shown} of {total} entries; glob finds the others by name"));
     }
     if unreadable > 0 {
         notes.push(format!("{unreadable} entries could not be read"));
@@ -82,10 +83,10 @@ mod tests {
         fs::write(dir.path().join(".a"), "").unwrap();
         std::os::unix::fs::symlink("/nowhere", dir.path().join("d")).unwrap();
         let workspace = workspace(dir.path(), 40_000);
-        assert_eq!(list_dir(&workspace, None).as_deref(), Ok(".a\t0\nb/\nc.txt\t5\nd@"));
-        assert_eq!(list_dir(&workspace, Some("b")).as_deref(), Ok("[the folder is empty]"));
-        assert!(list_dir(&workspace, Some("c.txt")).unwrap_err().ends_with("is not a folder"));
-        assert!(list_dir(&workspace, Some("x")).unwrap_err().ends_with("does not exist"));
+        assert_eq!(list_dir(&workspace, None, None).as_deref(), Ok(".a\t0\nb/\nc.txt\t5\nd@"));
+        assert_eq!(list_dir(&workspace, Some("b"), None).as_deref(), Ok("[the folder is empty]"));
+        assert!(list_dir(&workspace, Some("c.txt"), None).unwrap_err().ends_with("is not a folder"));
+        assert!(list_dir(&workspace, Some("x"), None).unwrap_err().ends_with("does not exist"));
     }
 
     #[test]
@@ -94,14 +95,26 @@ mod tests {
         for number in 0..1_500 {
             fs::write(dir.path().join(format!("{number:04}")), "").unwrap();
         }
-        let listed = list_dir(&workspace(dir.path(), 1 << 20), None).unwrap();
+        let list = |bytes, offset| {
+            list_dir(&workspace(dir.path(), bytes), None, offset)
+                .map(|listed| listed.replace(&dir.path().display().to_string(), "/work"))
+                .map_err(|message| message.replace(&dir.path().display().to_string(), "/work"))
+        };
+        let listed = list(1 << 20, None).unwrap();
         assert_eq!(listed.lines().count(), 1_001);
         assert!(listed.starts_with("0000\t0\n0001\t0\n"));
         assert!(
-            listed.ends_with("0999\t0\n[1000 of 1500 entries; glob finds the others by name]"),
+            listed.ends_with("0999\t0\n[entries 1-1000 of 1500 in /work; go on with offset 1001]"),
             "{listed}"
         );
-        let listed = list_dir(&workspace(dir.path(), 1_000), None).unwrap();
-        assert!(listed.len() <= 1_000 && listed.contains(" of 1500 entries"));
+        let rest = list(1 << 20, Some(1_001)).unwrap();
+        assert!(rest.starts_with("1000\t0\n"), "{rest}");
+        assert!(rest.ends_with("1499\t0\n[entries 1001-1500 of 1500 in /work: the last]"), "{rest}");
+        assert_eq!(
+            list(1 << 20, Some(u32::MAX)),
+            Err("offset 4294967295 is past the end: the number of entries is 1500 in /work".to_owned())
+        );
+        let listed = list(1_000, None).unwrap();
+        assert!(listed.len() <= 1_000 && listed.contains(" of 1500 in /work; go on"), "{listed}");
     }
 }

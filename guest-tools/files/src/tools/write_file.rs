@@ -9,7 +9,7 @@ use crate::{Answer, Workspace};
 
 /// Makes `content` the whole content of a file.
 pub fn write_file(workspace: &Workspace, replace: &impl Replace, path: &str, content: &str) -> Answer {
-    let path = workspace.grants.resolve(path)?;
+    let path = workspace.grants.resolve_file(path)?;
     let existed = match fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => return Err(format!("{} is a folder", show(&path))),
         Ok(metadata) if !metadata.is_file() => return Err(format!("{} is not a regular file", show(&path))),
@@ -47,6 +47,7 @@ mod tests {
         assert_eq!(fs::read_to_string(dir.path().join("a/b/c.txt")).unwrap(), "x");
         for (path, expected) in [
             ("a/b", "is a folder"),
+            ("a/new/", "a/new/ names a folder, by its end `/`; give the path of a file"),
             ("a/b/c.txt/d", "a part of the path is not a folder"),
             ("/nowhere/x", "/nowhere/x is outside the granted directories"),
         ] {

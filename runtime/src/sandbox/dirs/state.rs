@@ -145,7 +145,8 @@ impl FsRefusal {
     /// The error's kind in `toolcell:tool/files`.
     pub fn kind(&self) -> &'static str {
         match self.code {
-            ErrorCode::NotPermitted | ErrorCode::ReadOnly | ErrorCode::Access => "not-permitted",
+            ErrorCode::NotPermitted | ErrorCode::ReadOnly => "not-permitted",
+            ErrorCode::Access => "permissions",
             ErrorCode::NoEntry => "not-found",
             ErrorCode::IsDirectory => "not-a-file",
             ErrorCode::NotDirectory => "not-a-folder",

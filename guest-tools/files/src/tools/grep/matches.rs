@@ -7,7 +7,7 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
-use crate::page::Page;
+use crate::page::{Mark, Page};
 use crate::text::lossy;
 
 /// Bytes of a line that are shown, around its match.
@@ -26,30 +26,39 @@ pub(super) struct Found {
     pub(super) nul: Option<u64>,
 }
 
+/// Which of a file's matches are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// How many are on earlier pages.
+    pub(super) passed: u64,
+    /// How many may be shown after those.
+    pub(super) left: u64,
+}
+
 /// Puts a file's matches on the page, under the file's path.
 pub(super) struct Matches<'a> {
     matcher: &'a RegexMatcher,
     page: &'a mut Page,
     path: &'a Path,
-    /// How many matches may be shown.
-    left: u64,
+    wanted: Wanted,
     /// Context that comes onto the page together with the match it belongs to.
     pending: Vec<String>,
-    last_shown: bool,
+    /// Where the page was before the match that was shown last, as long as its context goes on.
+    last_shown: Option<Mark>,
     /// Whether to stop at the first match.
     pub(super) first_only: bool,
     pub(super) found: Found,
 }
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, page: &'a mut Page, path: &'a Path, left: u64) -> Self {
+    pub(super) fn new(matcher: &'a RegexMatcher, page: &'a mut Page, path: &'a Path, wanted: Wanted) -> Self {
         Self {
             matcher,
             page,
             path,
-            left,
+            wanted,
             pending: Vec::new(),
-            last_shown: false,
+            last_shown: None,
             first_only: false,
             found: Found::default(),
         }
@@ -57,11 +66,11 @@ impl<'a> Matches<'a> {
 
     /// Whether another match may be shown.
     fn open(&self) -> bool {
-        !self.found.full && self.found.shown < self.left
+        !self.found.full && self.found.shown < self.wanted.left
     }
 
-    /// Adds a match with the context before it, all or nothing.
-    fn add(&mut self, line: &str) -> bool {
+    /// Adds a match with the context before it, all or nothing. Says where the page was before.
+    fn add(&mut self, line: &str) -> Option<Mark> {
         let start = self.page.mark();
         let headed = self.found.shown > 0
             || ((self.page.is_empty() || self.page.add(""))
@@ -70,7 +79,21 @@ impl<'a> Matches<'a> {
         if !added {
             self.page.rewind(start);
         }
-        added
+        added.then_some(start)
+    }
+
+    /// Adds context after a match. Where it does not fit, the match moves to the next page with all that is around it,
+    /// unless it began this one: then its context is cut, or no page would ever show it.
+    fn add_after(&mut self, line: &str, before: Mark) {
+        if self.page.add(line) {
+            return;
+        }
+        self.last_shown = None;
+        self.found.full = true;
+        if !before.is_start() {
+            self.page.rewind(before);
+            self.found.shown -= 1;
+        }
     }
 
     fn excerpt(&self, line: &[u8], number: Option<u64>, mark: char) -> String {
@@ -96,12 +119,14 @@ impl Sink for Matches<'_> {
 
     fn matched(&mut self, _: &Searcher, matched: &SinkMatch<'_>) -> io::Result<bool> {
         self.found.lines += 1;
-        self.last_shown = false;
-        if self.open() {
+        self.last_shown = None;
+        if self.found.lines <= self.wanted.passed {
+            self.pending.clear();
+        } else if self.open() {
             let line = self.excerpt(matched.bytes(), matched.line_number(), ':');
             self.last_shown = self.add(&line);
-            self.found.full = !self.last_shown;
-            self.found.shown += u64::from(self.last_shown);
+            self.found.full = self.last_shown.is_none();
+            self.found.shown += u64::from(self.last_shown.is_some());
         }
         Ok(!self.first_only)
     }
@@ -113,9 +138,11 @@ impl Sink for Matches<'_> {
                 let line = line();
                 self.pending.push(line);
             }
-            SinkContextKind::After if self.last_shown => {
-                let line = line();
-                self.last_shown = self.page.add(&line);
+            SinkContextKind::After => {
+                if let Some(before) = self.last_shown {
+                    let line = line();
+                    self.add_after(&line, before);
+                }
             }
             _ => {}
         }
