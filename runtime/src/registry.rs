@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::hook::{HookEntry, Placement};
+use crate::policy::{Action, Rules, ToolRules};
 use crate::tool::Tool;
 
 /// A tool with what is known of its calls before the first of them.
@@ -15,6 +16,14 @@ use crate::tool::Tool;
 pub(crate) struct Placed {
     pub tool: Arc<Tool>,
     pub hooks: ToolHooks,
+    pub rules: ToolRules,
+}
+
+impl Placed {
+    /// Whether every call of the tool may run, whatever its arguments, with nothing to be done before or after it.
+    pub fn is_free(&self) -> bool {
+        self.hooks.is_empty() && self.rules.is_always() == Some(Action::Allow)
+    }
 }
 
 /// The hooks that apply to one tool, by what they do, each in the order of registration.
@@ -98,12 +107,13 @@ impl Tools {
 pub(crate) struct Registry {
     tools: RwLock<Arc<Tools>>,
     hooks: Vec<Placement>,
+    rules: Rules,
     changed: watch::Sender<u64>,
 }
 
 impl Registry {
-    pub fn new(hooks: Vec<Placement>) -> Self {
-        Self { tools: RwLock::default(), hooks, changed: watch::Sender::new(0) }
+    pub fn new(hooks: Vec<Placement>, rules: Rules) -> Self {
+        Self { tools: RwLock::default(), hooks, rules, changed: watch::Sender::new(0) }
     }
 
     /// The tools as they are now.
@@ -118,7 +128,7 @@ impl Registry {
 
     /// The tool with what applies to its calls.
     pub fn placed(&self, tool: Arc<Tool>) -> Placed {
-        Placed { hooks: ToolHooks::of(&tool, &self.hooks), tool }
+        Placed { hooks: ToolHooks::of(&tool, &self.hooks), rules: self.rules.for_tool(&tool.subject()), tool }
     }
 
     /// Adds tools, all or none.

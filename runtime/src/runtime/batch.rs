@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::{Runtime, Session};
-use crate::call::{CallError, Content, ErrorKind, Outcome, ToolCall};
+use crate::call::{CallError, ErrorKind, Outcome, ToolCall};
 
 /// Calls of one batch that run at once; more would wait for cells that other callers could have had.
 const TOGETHER: usize = 8;
@@ -115,15 +115,11 @@ impl Batch {
     }
 
     async fn one(&self, call: ToolCall, refusal: Option<CallError>) -> Outcome {
-        if let Some(refusal) = refusal {
-            return refused(&call, refusal);
-        }
-        if self.cancel.is_cancelled() {
-            let error =
-                CallError::new(ErrorKind::Cancelled, "the batch was cancelled before this call began");
-            return refused(&call, error);
-        }
-        let call = self.session.call(call).cancel(self.cancel.clone());
+        let refusal = refusal.or_else(|| {
+            let why = "the batch was cancelled before this call began";
+            self.cancel.is_cancelled().then(|| CallError::new(ErrorKind::Cancelled, why))
+        });
+        let call = self.session.call(call).cancel(self.cancel.clone()).refused(refusal);
         match self.timeout {
             Some(timeout) => call.timeout(timeout).await,
             None => call.await,
@@ -154,13 +150,4 @@ fn without_own_id(calls: &[ToolCall]) -> Vec<Option<CallError>> {
         }
     };
     calls.iter().map(why).map(|why| Some(CallError::new(ErrorKind::InvalidArguments, why?))).collect()
-}
-
-/// The outcome of a call that was never begun.
-fn refused(call: &ToolCall, error: CallError) -> Outcome {
-    let mut outcome = Outcome::begin(call);
-    outcome.status = error.kind.status();
-    outcome.content = vec![Content::Text { text: error.message.clone() }];
-    outcome.error = Some(error);
-    outcome
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::admission::Door;
 use super::loading::Loading;
 use super::{Identity, Runtime, SessionTools, Shared};
-use crate::config::{Config, Environment, Folders};
+use crate::config::{Audit, Config, Environment, Folders};
 use crate::error::Result;
 use crate::hook::HookEntry;
 use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::{Bounds, OutputStore};
+use crate::policy::{Action, Approvals, Approver, Rule, Rules};
 use crate::registry::Registry;
 use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Sandbox};
 use crate::tool::{AnyNativeTool, ToolComponent};
@@ -31,7 +32,19 @@ pub struct RuntimeBuilder {
     folders: Option<Folders>,
     natives: Vec<AnyNativeTool>,
     hooks: Vec<HookEntry>,
+    approver: Asked,
+    approvals: Option<Approvals>,
     session_tools: SessionFactory,
+}
+
+/// Who is asked, if anybody is.
+#[derive(Default)]
+struct Asked(Option<Arc<dyn Approver>>);
+
+impl std::fmt::Debug for Asked {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(if self.0.is_some() { "an approver" } else { "nobody" })
+    }
 }
 
 /// The factory of session tools, if there is one.
@@ -60,6 +73,42 @@ impl RuntimeBuilder {
     /// Adds a hook. The first is outermost.
     pub fn hook(mut self, hook: impl Into<HookEntry>) -> Self {
         self.hooks.push(hook.into());
+        self
+    }
+
+    /// Adds a rule. Deny beats ask beats allow, whatever their order.
+    pub fn rule(mut self, rule: Rule) -> Self {
+        self.config.rules.push(rule);
+        self
+    }
+
+    /// What becomes of calls that no rule matches. The default is to allow them: grants are the boundary.
+    pub fn policy_default(mut self, action: Action) -> Self {
+        self.config.default = action;
+        self.config.default_origin = Origin::setting("policy.default");
+        self
+    }
+
+    /// Who is asked about calls. The default is nobody: a question then waits in the store of approvals.
+    pub fn approver(self, approver: impl Approver + 'static) -> Self {
+        self.shared_approver(Arc::new(approver))
+    }
+
+    /// The same for one that somebody else keeps as well.
+    pub fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Asked(Some(approver));
+        self
+    }
+
+    /// Where approvals are kept. The default is this runtime's memory.
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = Some(approvals);
+        self
+    }
+
+    /// Records every call. The default is what the configuration says: without one, nothing is recorded.
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.config.audit = Some(audit);
         self
     }
 
@@ -193,7 +242,10 @@ impl RuntimeBuilder {
         };
         all.check_write_grants(&folders)?;
         let hooks = std::mem::take(&mut self.hooks);
-        let registry = Registry::new(hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?);
+        let rules = Rules::new(self.config.rules.clone(), self.config.default)?;
+        let audit = self.config.audit.as_ref().map(|audit| audit.open(&folders)).transpose()?;
+        let hooks = hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?;
+        let registry = Registry::new(hooks, rules);
         let loading = Loading {
             limits: self.config.limits.clone(),
             over: self.over.clone(),
@@ -220,6 +272,10 @@ impl RuntimeBuilder {
                 loading,
                 config: Mutex::new(all),
                 folders,
+                default_origin: self.config.default_origin.clone(),
+                approver: self.approver.0,
+                approvals: self.approvals.unwrap_or_else(Approvals::in_memory),
+                audit,
                 session_tools: self.session_tools.0,
                 anonymous: Arc::default(),
                 warnings,

@@ -1,11 +1,17 @@
 //! Steps 5 and 6: what hooks, rules and people say about a call before it runs.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::Shared;
 use super::path::canonical;
+use super::whole::Whole;
 use crate::call::{Action, Arguments, CallError, ErrorKind, Outcome, Step, Verdict};
 use crate::hook::{Failure, HookCall, HookEntry, Objection, guarded};
-use crate::limits::EffectiveLimits;
+use crate::limits::{EffectiveLimits, Origin};
+use crate::policy::{self, Decision, NoPaths, RuleSource};
+use crate::registry::Placed;
 
 /// A wish of a hook or a rule that somebody is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +22,7 @@ pub(super) struct Reason {
 
 /// Step 5: the hooks before the call, in order. A rewrite is canonicalised and validated again.
 pub(super) async fn pre_hooks(
-    hooks: &[std::sync::Arc<HookEntry>],
+    hooks: &[Arc<HookEntry>],
     call: &mut HookCall,
     limits: &EffectiveLimits,
     timers: &tokio::runtime::Handle,
@@ -83,4 +89,77 @@ fn failed(name: &str, failure: &Failure) -> CallError {
 fn refused_rewrite(name: &str, error: &CallError) -> CallError {
     CallError::new(ErrorKind::HookFailed, "the call was refused, since a check before it made it invalid")
         .help(format!("hook `{name}` changed the arguments: {}", error.message))
+}
+
+/// Step 6, as far as rules decide it. Where a path leads may take long to find out, so that is done on a thread that
+/// may wait.
+pub(super) async fn by_rules(
+    shared: &Shared,
+    whole: &Whole<'_>,
+    placed: &Arc<Placed>,
+    original: &Value,
+    last: &Value,
+) -> Result<Decision, CallError> {
+    let Some(dirs) = placed.tool.dirs().filter(|dirs| placed.rules.needs_paths() && !dirs.is_empty()) else {
+        return Ok(placed.rules.decide(original, last, &NoPaths));
+    };
+    let (deciding, dirs) = (Arc::clone(placed), Arc::clone(dirs));
+    let (original, last) = (original.clone(), last.clone());
+    let running = shared
+        .sandbox
+        .handle()
+        .spawn_blocking(move || deciding.rules.decide(&original, &last, dirs.as_ref()));
+    let done = async {
+        running
+            .await
+            .map_err(|_| CallError::new(ErrorKind::Internal, "the rules could not be held against the call"))
+    };
+    whole.within_anywhere(done).await
+}
+
+/// What a decision of the rules makes of a call: an error if it is refused, else the wishes to ask.
+pub(super) fn ruled(
+    decision: &Decision,
+    default_at: &Origin,
+    verdicts: &mut Vec<Verdict>,
+) -> Result<Vec<Reason>, CallError> {
+    let (step, source, reason) = match &decision.deciding {
+        Some(rule) => (Step::Rule, placed_rule(rule), rule.reason.clone()),
+        None => (Step::Default, placed_default(default_at), None),
+    };
+    let verdict = |action| Verdict::new(step, source.clone(), action).reason(reason.clone());
+    match decision.action {
+        policy::Action::Allow => {
+            verdicts.push(verdict(Action::Allow));
+            Ok(Vec::new())
+        }
+        policy::Action::Deny => {
+            verdicts.push(verdict(Action::Deny));
+            let why = reason.as_deref().unwrap_or("the policy does not allow it");
+            Err(CallError::new(ErrorKind::Denied, format!("the call was refused: {why}"))
+                .help(format!("{source} refused it")))
+        }
+        policy::Action::Ask => {
+            verdicts.push(verdict(Action::Ask));
+            if decision.asks.is_empty() {
+                let text = "the policy asks about every call that no rule allows".to_owned();
+                return Ok(vec![Reason { source, text }]);
+            }
+            let asking = |rule: &Arc<RuleSource>| Reason {
+                source: placed_rule(rule),
+                text: rule.reason.clone().unwrap_or_else(|| format!("a rule asks about {}", rule.words)),
+            };
+            Ok(decision.asks.iter().map(asking).collect())
+        }
+    }
+}
+
+fn placed_rule(rule: &RuleSource) -> String {
+    let at = rule.at.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
+    format!("`{}`{at}", rule.setting)
+}
+
+fn placed_default(origin: &Origin) -> String {
+    let at = origin.at.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
+    format!("`policy.default`{at}")
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Runtime, path};
 use crate::call::{CallError, Repair, ToolCall};
 use crate::limits::EffectiveLimits;
+use crate::policy::Decision;
 use crate::tool::Tool;
 
 /// The first steps of a call: everything before its cell.
@@ -19,6 +20,8 @@ pub struct Explanation {
     pub arguments: Option<Value>,
     /// Lenient spellings that became canonical.
     pub repaired: Vec<Repair>,
+    /// What the rules say about them, before any hook; a hook or a stored approval may say otherwise.
+    pub decision: Option<Decision>,
     /// The limits that would hold.
     pub limits: Option<Arc<EffectiveLimits>>,
     /// Why nothing would run.
@@ -26,7 +29,8 @@ pub struct Explanation {
 }
 
 impl Runtime {
-    /// Takes a call as far as its cell: nothing is compiled, and no guest code and no hook runs.
+    /// Takes a call as far as its cell: nothing is compiled, and no guest code and no hook runs. Blocks on the file system
+    /// where a rule is about paths.
     pub fn explain(&self, call: ToolCall) -> Explanation {
         path::explain(&self.anonymous(), call)
     }

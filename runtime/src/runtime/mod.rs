@@ -3,6 +3,7 @@
 mod admission;
 mod after;
 mod answer;
+mod ask;
 mod batch;
 mod builder;
 mod decide;
@@ -26,11 +27,13 @@ pub use explain::Explanation;
 pub use loading::Registration;
 pub use session::{Identity, Session, SessionTools};
 
-use crate::call::{Event, Outcome, ToolCall};
+use crate::audit::AuditLog;
+use crate::call::{CallError, Event, Outcome, ToolCall};
 use crate::config::{Config, Folders, OutputBounds};
 use crate::error::Result;
 use crate::limits::Origin;
 use crate::output::{Bounds, EventSinks, OutputStore};
+use crate::policy::{Approvals, Approver};
 use crate::registry::Registry;
 use crate::sandbox::Sandbox;
 use crate::tool::{Body, Tool};
@@ -53,6 +56,10 @@ struct Shared {
     folders: Folders,
     session_tools: Option<Box<SessionTools>>,
     anonymous: Arc<SessionState>,
+    default_origin: Origin,
+    approver: Option<Arc<dyn Approver>>,
+    approvals: Approvals,
+    audit: Option<AuditLog>,
     warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,
@@ -129,6 +136,11 @@ impl Runtime {
         self.shared.cache_problem.as_deref().or_else(|| self.shared.sandbox.cache_problem())
     }
 
+    /// What was approved, and the questions that wait.
+    pub fn approvals(&self) -> &Approvals {
+        &self.shared.approvals
+    }
+
     /// Full outputs that were cut, by handle.
     pub fn outputs(&self) -> &OutputStore {
         &self.shared.outputs
@@ -173,11 +185,25 @@ pub struct Call {
     timeout: Option<Duration>,
     cancel: CancellationToken,
     events: EventSinks,
+    /// Why it does not even begin; it is recorded all the same.
+    refusal: Option<CallError>,
 }
 
 impl Call {
     fn new(session: Session, call: ToolCall) -> Self {
-        Self { session, call, timeout: None, cancel: CancellationToken::new(), events: EventSinks::default() }
+        Self {
+            session,
+            call,
+            timeout: None,
+            cancel: CancellationToken::new(),
+            events: EventSinks::default(),
+            refusal: None,
+        }
+    }
+
+    fn refused(mut self, refusal: Option<CallError>) -> Self {
+        self.refusal = refusal;
+        self
     }
 
     /// Lowers the time that the cell may take; a longer one than the tool's limit changes nothing.

@@ -1,55 +1,119 @@
 //! The path of one call, in the order of the steps that the architecture numbers.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
+use tracing::Instrument;
 
 use super::after::post_hooks;
 use super::answer::Answering;
-use super::decide::pre_hooks;
+use super::ask::Asking;
+use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
+use crate::audit::{Facts, Record};
 use crate::call::{Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation};
 use crate::hook::{HookCall, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
+use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
+use crate::telemetry;
 use crate::tool::{Body, Entry, NativeBody, Tool};
 
-/// Runs a call from its entry to its outcome.
+/// Runs a call from its entry to its outcome, and records it.
 pub(super) async fn run(mut call: Call) -> Outcome {
+    let began = SystemTime::now();
     let started = Instant::now();
     let shared = Arc::clone(&call.session.runtime.shared);
+    let span = telemetry::call(&call.call.name);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
-    let mut passage = Passage { outcome: Outcome::begin(&call.call), verdicts: Vec::new() };
-    let whole = Whole::of(&shared, &call, started);
-    let end = passage.ran(&shared, &call, &whole, arguments).await;
-    let mut outcome = passage.outcome;
-    match end {
-        Ok(Ran { placed, limits, ended, totals }) => {
+    let refusal = call.refusal.take();
+    let mut passage = Passage::of(&call);
+    let end = async {
+        if let Some(error) = refusal {
+            return Err(error);
+        }
+        ready(&shared)?;
+        passage.ran(&shared, &call, &Whole::of(&shared, &call, started), arguments).await
+    };
+    let end = end.instrument(span.clone()).await;
+    let Passage { mut outcome, verdicts, placed, arguments } = passage;
+    if let Some(placed) = &placed {
+        telemetry::found(&span, placed.tool.component());
+    }
+    match (end, &placed) {
+        (Ok(Ran { limits, ended, totals }), Some(placed)) => {
             answering(&shared, &call, &limits).answer(&placed.tool, ended, &mut outcome);
             if let Some(totals) = totals {
                 totals.put_into(&mut outcome);
             }
         }
-        Err(error) => answering(&shared, &call, &EffectiveLimits::default()).fail(error, &mut outcome),
+        (Err(error), _) => fail(&shared, &call, error, &mut outcome),
+        (Ok(_), None) => fail(&shared, &call, lost(), &mut outcome),
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
+    if let Some(audit) = &shared.audit {
+        let record = Record {
+            outcome: &outcome,
+            tool: placed.as_ref().map(|placed| facts(&placed.tool)),
+            arguments: arguments.as_ref(),
+            session: call.session.state.name(),
+            principal: call.session.state.identity.user.as_deref(),
+            decisions: &verdicts,
+            started: began,
+            redact: None,
+        };
+        if let Err(error) = audit.write(&record) {
+            telemetry::audit_failed(&error);
+            outcome.content.clear();
+            outcome.structured = None;
+            fail(&shared, &call, unrecorded(&error), &mut outcome);
+        }
+    }
+    telemetry::called(&span, &outcome);
     outcome
+}
+
+/// No call runs that could not be recorded.
+fn ready(shared: &Shared) -> Result<(), CallError> {
+    match &shared.audit {
+        Some(audit) => audit.ready().map_err(|error| unrecorded(&error)),
+        None => Ok(()),
+    }
+}
+
+fn unrecorded(error: &crate::error::Error) -> CallError {
+    CallError::new(ErrorKind::Internal, "the call cannot be recorded, and so is not answered")
+        .help(error.to_string())
+}
+
+fn lost() -> CallError {
+    CallError::new(ErrorKind::Internal, "the tool of the call was lost")
+}
+
+fn fail(shared: &Shared, call: &Call, error: CallError, outcome: &mut Outcome) {
+    answering(shared, call, &EffectiveLimits::default()).fail(error, outcome);
+}
+
+fn facts(tool: &Tool) -> Facts<'_> {
+    Facts { component: tool.component(), digest: Some(tool.owner.digest), origin: tool.origin() }
 }
 
 /// What is known of a call on its way.
 struct Passage {
     outcome: Outcome,
     verdicts: Vec<Verdict>,
+    placed: Option<Arc<Placed>>,
+    /// The canonical arguments, where a record needs them.
+    arguments: Option<Value>,
 }
 
-/// A call that was allowed to run, with how that ended.
+/// How a call ended that was allowed to run.
 struct Ran {
-    placed: Arc<Placed>,
     limits: Arc<EffectiveLimits>,
     ended: Ended,
     /// Where hooks may have run it several times, what all runs took.
@@ -57,6 +121,10 @@ struct Ran {
 }
 
 impl Passage {
+    fn of(call: &Call) -> Self {
+        Self { outcome: Outcome::begin(&call.call), verdicts: Vec::new(), placed: None, arguments: None }
+    }
+
     /// Steps 2 to 10. An error is one of a call that never ran.
     async fn ran(
         &mut self,
@@ -66,21 +134,26 @@ impl Passage {
         arguments: Arguments,
     ) -> Result<Ran, CallError> {
         let placed = find(&call.session, &call.call.name)?;
+        self.placed = Some(Arc::clone(&placed));
         let limits = effective(&placed.tool, call);
         let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
         self.outcome.repaired = repaired;
-        if placed.hooks.is_empty() {
-            let meta = meta(call);
-            let (tool, events) = (&placed.tool, call.events.clone());
-            let runs = Runs { shared, call, tool, limits: &limits, whole, meta: &meta, events };
-            let ended = runs.once(arguments, runs.events.clone()).await;
-            return Ok(Ran { placed, limits, ended, totals: None });
+        self.arguments = shared.audit.is_some().then(|| arguments.clone());
+        if !placed.is_free() {
+            return self.decided(shared, call, whole, placed, limits, arguments).await;
         }
-        self.hooked(shared, call, whole, placed, limits, arguments).await
+        if shared.audit.is_some() {
+            self.ruled(shared, &placed, whole, &arguments, &arguments).await?;
+        }
+        let meta = meta(call);
+        let (tool, events) = (&placed.tool, call.events.clone());
+        let runs = Runs { shared, call, tool, limits: &limits, whole, meta: &meta, events };
+        let ended = runs.once(arguments, runs.events.clone()).await;
+        Ok(Ran { limits, ended, totals: None })
     }
 
-    /// Steps 5 to 10 where there are hooks.
-    async fn hooked(
+    /// Steps 5 to 10 where hooks or rules have something to say.
+    async fn decided(
         &mut self,
         shared: &Arc<Shared>,
         call: &Call,
@@ -90,24 +163,68 @@ impl Passage {
         arguments: Value,
     ) -> Result<Ran, CallError> {
         let timers = shared.sandbox.handle();
+        let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
         let mut hooked = hook_call(call, &placed.tool, arguments);
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
-        whole.within_anywhere(deciding).await?;
+        let mut reasons = whole.within_anywhere(deciding).await?;
+        self.arguments = shared.audit.is_some().then(|| hooked.arguments.clone());
+        let original = original.as_ref().unwrap_or(&hooked.arguments);
+        let (mut asked, rules) = self.ruled(shared, &placed, whole, original, &hooked.arguments).await?;
+        let only_rules = reasons.is_empty();
+        reasons.append(&mut asked);
+        if !reasons.is_empty() {
+            let rules = if only_rules { rules.as_slice() } else { &[] };
+            let (tool, arguments, reasons) = (&*placed.tool, &hooked.arguments, reasons.as_slice());
+            let asking = Asking { shared, call, whole, tool, arguments, reasons, rules };
+            asking.decide(&mut self.outcome, &mut self.verdicts).await?;
+        }
+        self.hooked(shared, call, whole, &placed, limits, hooked).await
+    }
+
+    /// Step 6: who has to be asked, and by which rules.
+    async fn ruled(
+        &mut self,
+        shared: &Shared,
+        placed: &Arc<Placed>,
+        whole: &Whole<'_>,
+        original: &Value,
+        last: &Value,
+    ) -> Result<(Vec<Reason>, Vec<Arc<RuleSource>>), CallError> {
+        let decision = by_rules(shared, whole, placed, original, last).await?;
+        let reasons = ruled(&decision, &shared.default_origin, &mut self.verdicts)?;
+        Ok((reasons, decision.asks))
+    }
+
+    /// Steps 7 to 10.
+    async fn hooked(
+        &mut self,
+        shared: &Arc<Shared>,
+        call: &Call,
+        whole: &Whole<'_>,
+        placed: &Arc<Placed>,
+        limits: Arc<EffectiveLimits>,
+        hooked: HookCall,
+    ) -> Result<Ran, CallError> {
+        let hooks = &placed.hooks;
         // What a hook may still replace nobody has seen.
+        let has_post = !hooks.post.is_empty();
         let events = call.events.clone();
-        let has_post = !placed.hooks.post.is_empty();
         let events = if has_post { events.holding_chunks() } else { events };
         let (tool, meta) = (&placed.tool, hooked.meta.as_slice());
         let runs = Runs { shared, call, tool, limits: &limits, whole, meta, events };
+        if hooks.around.is_empty() && !has_post {
+            let ended = runs.once(hooked.arguments.clone(), runs.events.clone()).await;
+            return Ok(Ran { limits, ended, totals: None });
+        }
         let repeated = Repeated { runs, call: &hooked, totals: Mutex::default() };
-        let running = async { Ok(around(&placed.hooks.around, &hooked, &repeated, Vec::new()).await) };
+        let running = async { Ok(around(&hooks.around, &hooked, &repeated, Vec::new()).await) };
         let ended = whole.with_grace(running).await.unwrap_or_else(Ended::failed);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
-        let ended =
-            post_hooks(&placed.hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
+        let timers = shared.sandbox.handle();
+        let ended = post_hooks(&hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
         if has_post {
             let released = async {
                 for chunk in &ended.chunks {
@@ -118,7 +235,7 @@ impl Passage {
             // A listener that is too slow for the rest of the call's time still gets it all with the outcome.
             let _ = whole.within_anywhere(released).await;
         }
-        Ok(Ran { placed, limits, ended, totals: Some(totals) })
+        Ok(Ran { limits, ended, totals: Some(totals) })
     }
 }
 
@@ -138,6 +255,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
             match canonical(&placed.tool, &limits, call.call.arguments.clone()) {
                 Err(error) => explanation.error = Some(error),
                 Ok((arguments, repaired)) => {
+                    explanation.decision = Some(decision(&placed, &arguments));
                     explanation.arguments = Some(arguments);
                     explanation.repaired = repaired;
                 }
@@ -147,6 +265,14 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
         }
     }
     explanation
+}
+
+/// What the rules say about arguments that no hook has seen. Blocks on the file system where a rule is about paths.
+fn decision(placed: &Placed, arguments: &Value) -> Decision {
+    match placed.tool.dirs() {
+        Some(dirs) => placed.rules.decide(arguments, arguments, dirs.as_ref()),
+        None => placed.rules.decide(arguments, arguments, &NoPaths),
+    }
 }
 
 /// Step 2.

@@ -164,7 +164,7 @@ impl Loader<'_> {
         let owner = Owner {
             name: name.to_owned(),
             digest,
-            group: None,
+            group: self.config.group.clone(),
             grant: self.config.grant.clone(),
             instructions: self.config.instructions.clone().or(package.instructions.clone()),
             repair: self.config.repair,
@@ -263,7 +263,10 @@ impl Loader<'_> {
             let message = format!("`{name}` cannot be a tool's name: {error}");
             misset(&self.config.origin_of(&setting), message)
         })?;
-        let hints = candidate.doc.hints.clone();
+        let mut hints = candidate.doc.hints.clone();
+        let declared = self.config.hints_of(&[&name, &candidate.offered.name, &candidate.offered.origin]);
+        hints.idempotent = declared.idempotent.or(hints.idempotent);
+        hints.concurrency_safe = declared.concurrency_safe.or(hints.concurrency_safe);
         let is_read_only = hints.read_only == Some(true);
         let text = |own: Option<String>, of: fn(&ToolSettings) -> Option<&String>| {
             settings.and_then(of).cloned().or(own)
@@ -276,7 +279,7 @@ impl Loader<'_> {
             input_schema: candidate.input_schema,
             output_schema: candidate.output_schema,
             hints,
-            is_declared_safe: false,
+            is_declared_safe: declared.concurrency_safe == Some(true),
             examples: candidate.doc.examples,
             origin: candidate.offered.origin,
             limits: Arc::new(limits),

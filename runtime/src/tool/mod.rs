@@ -30,7 +30,7 @@ use argument_schema::ArgumentSchema;
 
 use crate::limits::EffectiveLimits;
 use crate::output::Shrink;
-use crate::policy::{Digest, Grant};
+use crate::policy::{Digest, Grant, Subject};
 use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
 
@@ -191,6 +191,26 @@ impl Tool {
             self.output_schema.as_ref().and_then(|schema| jsonschema::draft202012::new(schema).ok())
         });
         validator.as_ref().is_none_or(|validator| validator.is_valid(structured))
+    }
+
+    /// The directories of its calls.
+    pub(crate) fn dirs(&self) -> Option<&Arc<DirTemplate>> {
+        match &self.body {
+            Body::Component { dirs, .. } => Some(dirs),
+            Body::Native(_) => None,
+        }
+    }
+
+    /// What rules look at.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject {
+            tool: &self.name,
+            origin: &self.origin,
+            component: &self.owner.name,
+            group: self.group(),
+            read_only: self.is_read_only(),
+            destructive: self.hints.destructive == Some(true),
+        }
     }
 
     pub(crate) fn entry(&self) -> Option<&Entry> {

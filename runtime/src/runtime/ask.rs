@@ -1,0 +1,174 @@
+//! The question about a call: what was approved before, who can be asked, and what becomes of it if nobody can.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::decide::Reason;
+use super::whole::Whole;
+use super::{Call, Shared};
+use crate::call::{Action, CallError, ErrorKind, Outcome, Step, Verdict, Warning};
+use crate::error::Result;
+use crate::policy::{Answer, Approvals, Binding, Bound, Question, RuleSource};
+use crate::sandbox::catch_unwind;
+use crate::schema::without_secrets;
+use crate::tool::Tool;
+
+/// A call about which somebody has to be asked.
+pub(super) struct Asking<'a> {
+    pub shared: &'a Shared,
+    pub call: &'a Call,
+    pub whole: &'a Whole<'a>,
+    pub tool: &'a Tool,
+    /// The arguments with which it will run.
+    pub arguments: &'a Value,
+    /// Every wish to ask, that of hooks and of rules.
+    pub reasons: &'a [Reason],
+    /// The rules among them, if nobody but rules asks.
+    pub rules: &'a [Arc<RuleSource>],
+}
+
+impl Asking<'_> {
+    /// Allows the call, or says why not.
+    pub async fn decide(
+        &self,
+        outcome: &mut Outcome,
+        verdicts: &mut Vec<Verdict>,
+    ) -> std::result::Result<(), CallError> {
+        let grant = self.tool.grant();
+        let digest = self.tool.digest();
+        let bound = Bound {
+            tool: self.tool.name(),
+            origin: self.tool.origin(),
+            component: self.tool.component(),
+            digest: &digest,
+            grant: &grant,
+        };
+        let binding = Binding::new(&bound, self.arguments).by_rule(self.rules);
+        let session = self.call.session.state.name().map(str::to_owned);
+        match self.stored(move |approvals| approvals.allows(&binding, session.as_deref())).await? {
+            Ok(true) => {
+                verdicts.push(Verdict::new(Step::Approval, "given before", Action::Allow));
+                return Ok(());
+            }
+            Ok(false) => {}
+            Err(error) => outcome.warnings.push(unkept(&error)),
+        }
+        let question = self.question(&digest);
+        match &self.shared.approver {
+            None => Err(self.pend(question, binding, verdicts).await),
+            Some(approver) => {
+                let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));
+                let answered = async { Ok(asked.await.unwrap_or(Answer::Deny(None))) };
+                let answer = self.whole.within_anywhere(answered).await?;
+                self.answered(answer, question, binding, outcome, verdicts).await
+            }
+        }
+    }
+
+    async fn answered(
+        &self,
+        answer: Answer,
+        question: Question,
+        binding: Binding,
+        outcome: &mut Outcome,
+        verdicts: &mut Vec<Verdict>,
+    ) -> std::result::Result<(), CallError> {
+        let verdict = |action| Verdict::new(Step::Approval, "answer", action);
+        let scope = match &answer {
+            Answer::Deny(reason) => {
+                verdicts.push(verdict(Action::Deny).reason(reason.clone()));
+                return Err(refused(reason.as_deref()));
+            }
+            Answer::AlwaysByRule if question.by_rule.is_none() => {
+                verdicts.push(verdict(Action::Deny));
+                return Err(refused(None));
+            }
+            Answer::Once => "once",
+            Answer::Session => "for the session",
+            Answer::Always => "always, exactly this",
+            Answer::AlwaysByRule => "always, by this rule",
+        };
+        verdicts.push(verdict(Action::Allow).reason(Some(scope.to_owned())));
+        if answer != Answer::Once {
+            let kept = self.stored(move |approvals| approvals.remember(&question, &binding, &answer)).await?;
+            if let Err(error) = kept {
+                outcome.warnings.push(unkept(&error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody can be asked now: the question waits for its operator.
+    async fn pend(&self, question: Question, binding: Binding, verdicts: &mut Vec<Verdict>) -> CallError {
+        let reasons: Vec<String> = question.reasons.iter().map(|reason| reason.text.clone()).collect();
+        let why = reasons.join("; ");
+        let pending = self.stored(move |approvals| approvals.pend(&question, &binding)).await;
+        let (message, help, id) = match pending.and_then(|pending| pending.map_err(|error| unpended(&error)))
+        {
+            Ok(id) => (
+                format!(
+                    "this call needs its operator's approval, which is asked for as `{id}` ({why}); repeat it unchanged once it is given"
+                ),
+                format!("`toolcell approvals allow {id}` allows it once"),
+                Some(id),
+            ),
+            Err(error) => (
+                format!("this call needs its operator's approval, and nobody can be asked ({why})"),
+                error.help.unwrap_or(error.message),
+                None,
+            ),
+        };
+        verdicts.push(Verdict::new(Step::Approval, "nobody to ask", Action::Deny).reason(id.clone()));
+        let mut error = CallError::new(ErrorKind::ApprovalNeeded, message).help(help);
+        error.details = id.map(|id| json!({ "approval": id }));
+        error
+    }
+
+    fn question(&self, digest: &str) -> Question {
+        let shown = match self.tool.signature() {
+            Some(signature) => without_secrets(signature, self.arguments),
+            None => self.arguments.clone(),
+        };
+        let mut question = Question::new(self.tool.name(), self.tool.component(), digest, shown);
+        for reason in self.reasons {
+            question = question.reason(&reason.source, &reason.text);
+        }
+        let words: Vec<&str> = self.rules.iter().map(|rule| rule.words.as_str()).collect();
+        if !words.is_empty() {
+            question = question.by_rule(&words.join("; and "));
+        }
+        match self.call.session.state.name() {
+            Some(session) => question.session(session),
+            None => question,
+        }
+    }
+
+    /// Does something with the store, on a thread that may wait for the file.
+    async fn stored<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Approvals) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<Result<T>, CallError> {
+        let approvals = self.shared.approvals.clone();
+        let running = self.shared.sandbox.handle().spawn_blocking(move || work(&approvals));
+        let done = async {
+            running.await.map_err(|_| CallError::new(ErrorKind::Internal, "the store of approvals failed"))
+        };
+        self.whole.within_anywhere(done).await
+    }
+}
+
+fn refused(reason: Option<&str>) -> CallError {
+    let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    CallError::new(ErrorKind::Denied, format!("the call was refused by whoever was asked{why}"))
+        .help("ask again, or change the rule that asks")
+}
+
+fn unkept(error: &crate::error::Error) -> Warning {
+    Warning::new(ErrorKind::ApprovalNeeded, "approvals", error.to_string())
+}
+
+fn unpended(error: &crate::error::Error) -> CallError {
+    CallError::new(ErrorKind::ApprovalNeeded, "the question could not be kept").help(error.to_string())
+}
