@@ -164,7 +164,7 @@ impl Loader<'_> {
         let owner = Owner {
             name: name.to_owned(),
             digest,
-            group: None,
+            group: self.config.group.clone(),
             grant: self.config.grant.clone(),
             instructions: self.config.instructions.clone().or(package.instructions.clone()),
             repair: self.config.repair,
@@ -264,6 +264,7 @@ impl Loader<'_> {
         })?;
         let hints = candidate.doc.hints.clone();
         let is_read_only = hints.read_only == Some(true);
+        let declared = settings.map_or(self.config.hints, |settings| settings.hints.or(self.config.hints));
         let text = |own: Option<String>, of: fn(&ToolSettings) -> Option<&String>| {
             settings.and_then(of).cloned().or(own)
         };
@@ -275,7 +276,7 @@ impl Loader<'_> {
             input_schema: candidate.input_schema,
             output_schema: candidate.output_schema,
             hints,
-            is_declared_safe: false,
+            is_declared_safe: declared.concurrency_safe == Some(true),
             examples: candidate.doc.examples,
             origin: candidate.offered.origin,
             limits: Arc::new(limits),
