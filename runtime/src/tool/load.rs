@@ -268,6 +268,7 @@ impl Loader<'_> {
         hints.idempotent = declared.idempotent.or(hints.idempotent);
         hints.concurrency_safe = declared.concurrency_safe.or(hints.concurrency_safe);
         let is_read_only = hints.read_only == Some(true);
+        let declared = settings.map_or(self.config.hints, |settings| settings.hints.or(self.config.hints));
         let text = |own: Option<String>, of: fn(&ToolSettings) -> Option<&String>| {
             settings.and_then(of).cloned().or(own)
         };
