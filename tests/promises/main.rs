@@ -34,6 +34,7 @@ mod an_embedder_gets_back_what_calls_took;
 mod an_embedder_may_call_from_anywhere;
 mod an_output_fits_its_bounds;
 mod an_output_matches_its_schema;
+mod every_call_is_in_the_audit;
 mod every_limit_is_named_when_it_is_hit;
 mod the_architecture_is_as_documented;
 mod the_command_line_approves;

@@ -20,7 +20,15 @@ fn an_empty_folder_has_tools_after_init() {
     line.write("hello.txt", "hello\n");
     let read = line.run(&["call", "read_file", r#"{"path":"hello.txt"}"#]);
     assert_eq!((read.code, read.stdout.as_str()), (0, "1\thello\n"), "{read:?}");
-    let denied = line.run(&["call", "write_file", r#"{"path":"hello.txt","content":"x"}"#]);
+    let write = ["call", "write_file", r#"{"path":"hello.txt","content":"x"}"#];
+    let asked = line.run(&write);
+    assert_eq!(
+        (asked.code, asked.stdout.as_str()),
+        (4, ""),
+        "a call that may change something is asked about"
+    );
+    assert!(asked.stderr.contains("toolcell approvals allow a-"), "{asked:?}");
+    let denied = line.run(&[&write[..], &["--yes"]].concat());
     assert_eq!((denied.code, denied.stdout.as_str()), (1, ""), "{denied:?}");
     assert_eq!(std::fs::read_to_string(line.folder().join("hello.txt")).unwrap(), "hello\n");
 }

@@ -282,14 +282,14 @@ tools = ["write_*"]
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:28: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:17: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:18: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:19: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:20: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:22: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:25: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:26: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:31: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:20: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:21: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:22: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:23: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:25: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:28: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:29: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`

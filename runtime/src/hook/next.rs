@@ -5,9 +5,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::Sender;
+use tracing::Instrument;
 
 use super::{HookCall, HookEntry, guarded};
 use crate::call::{CallError, Ended, ErrorKind, Event};
+use crate::telemetry;
 
 /// The innermost of a call: one run of the tool, each in a cell of its own.
 pub(crate) trait Core: Sync {
@@ -53,7 +55,8 @@ pub(crate) fn around<'a>(
     };
     let next = Next { inner, call, core, watching };
     Box::pin(async move {
-        match guarded(entry.hook.around(call, next), None, core.timers()).await {
+        let span = telemetry::hook(entry.hook.name(), "around");
+        match guarded(entry.hook.around(call, next), None, core.timers()).instrument(span).await {
             Ok(ended) => ended,
             Err(failure) => {
                 let name = entry.hook.name();

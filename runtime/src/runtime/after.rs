@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use super::answer::{Answering, ended, replace};
 use crate::call::{Action, CallError, Ended, ErrorKind, Outcome, Step, Verdict, Warning};
 use crate::hook::{Failure, HookCall, HookEntry, Post, guarded};
+use crate::telemetry;
 
 /// The hooks after the call, the last registered first.
 pub(super) async fn post_hooks(
@@ -21,7 +24,10 @@ pub(super) async fn post_hooks(
     for entry in hooks.iter().rev() {
         let name = entry.hook.name();
         let note = |action| Verdict::new(Step::PostHook, name, action);
-        let decision = guarded(entry.hook.post(call, &response), Some(entry.timeout), timers).await;
+        let span = telemetry::hook(name, "post");
+        let deciding = guarded(entry.hook.post(call, &response), Some(entry.timeout), timers);
+        let decision = deciding.instrument(span.clone()).await;
+        telemetry::decided(&span, action_of(&decision));
         let decision = decision.and_then(|decision| match decision {
             Post::Replace(replacement) => {
                 replace(&call.tool, &mut response, *replacement)
@@ -60,6 +66,16 @@ pub(super) async fn post_hooks(
         }
     }
     if is_changed { ended(end, response) } else { end }
+}
+
+fn action_of(decision: &Result<Post, Failure>) -> &'static str {
+    match decision {
+        Ok(Post::Accept) => "allow",
+        Ok(Post::Replace(_)) => "rewrite",
+        Ok(Post::Enrich(_)) => "enrich",
+        Ok(Post::Withhold(_)) => "withhold",
+        Err(_) => "failed",
+    }
 }
 
 /// The end without anything that the tool said.

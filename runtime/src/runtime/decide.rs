@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tracing::Instrument;
 
 use super::Shared;
 use super::path::canonical;
 use super::whole::Whole;
 use crate::call::{Action, Arguments, CallError, ErrorKind, Outcome, Step, Verdict};
-use crate::hook::{Failure, HookCall, HookEntry, Objection, guarded};
+use crate::hook::{Failure, HookCall, HookEntry, Objection, Pre, guarded};
 use crate::limits::{EffectiveLimits, Origin};
 use crate::policy::{self, Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
+use crate::telemetry;
 
 /// A wish of a hook or a rule that somebody is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,13 +36,17 @@ pub(super) async fn pre_hooks(
     for entry in hooks {
         let name = entry.hook.name();
         let note = |action| Verdict::new(Step::PreHook, name, action);
-        let decision = match guarded(entry.hook.pre(call), Some(entry.timeout), timers).await {
+        let span = telemetry::hook(name, "pre");
+        let deciding = guarded(entry.hook.pre(call), Some(entry.timeout), timers).instrument(span.clone());
+        let decision = match deciding.await {
             Ok(decision) => decision,
             Err(failure) => {
+                telemetry::decided(&span, "failed");
                 verdicts.push(note(Action::Failed).reason(Some(failure.to_string())));
                 return Err(failed(name, &failure));
             }
         };
+        telemetry::decided(&span, action_of(&decision));
         for (key, value) in decision.meta {
             verdicts.push(note(Action::Metadata).reason(Some(key.clone())));
             call.meta.insert(own_meta, (key, value));
@@ -67,6 +73,15 @@ pub(super) async fn pre_hooks(
         }
     }
     Ok(asks)
+}
+
+fn action_of(decision: &Pre) -> &'static str {
+    match (&decision.objection, &decision.rewrite) {
+        (Some(Objection::Deny(_)), _) => "deny",
+        (Some(Objection::Ask(_)), _) => "ask",
+        (None, Some(_)) => "rewrite",
+        (None, None) => "allow",
+    }
 }
 
 /// Steps 3 and 4 once more.

@@ -140,10 +140,11 @@ impl Passage {
         self.outcome.repaired = repaired;
         self.arguments = shared.audit.is_some().then(|| arguments.clone());
         if !placed.is_free() {
-            return self.decided(shared, call, whole, placed, limits, arguments).await;
+            // On the heap: most calls have neither, and every call would carry the room for them.
+            return Box::pin(self.decided(shared, call, whole, placed, limits, arguments)).await;
         }
         if shared.audit.is_some() {
-            self.ruled(shared, &placed, whole, &arguments, &arguments).await?;
+            Box::pin(self.ruled(shared, &placed, whole, &arguments, &arguments)).await?;
         }
         let meta = meta(call);
         let (tool, events) = (&placed.tool, call.events.clone());

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::whole::Whole;
 use super::{Call, Shared};
@@ -20,6 +21,7 @@ use crate::output::EventSinks;
 use crate::sandbox::{
     CallContext, Cell, DirTemplate, Function, Invocation, catch_unwind, stopped_at_deadline,
 };
+use crate::telemetry;
 use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeEvents, NativeFunction, Tool};
 
 /// The runs of one call.
@@ -42,11 +44,12 @@ impl Runs<'_> {
                 Ok(permit) => permit,
                 Err(error) => return Ended::failed(error),
             };
+        let span = telemetry::cell(self.tool.component(), self.tool.name());
         match &self.tool.body {
             Body::Component { component, dirs, entry } => {
-                self.cell(component, dirs, entry, arguments, events, permit).await
+                self.cell(component, dirs, entry, arguments, events, permit).instrument(span).await
             }
-            Body::Native(body) => self.native(body, arguments, events, permit).await,
+            Body::Native(body) => self.native(body, arguments, events, permit).instrument(span).await,
         }
     }
 

@@ -121,18 +121,15 @@ impl Sandbox {
         self.threads.count()
     }
 
-    /// Native code of a component, from the cache or the compiler, linked to what it imports. Blocks.
-    pub fn prepare(&self, name: &str, bytes: &[u8], digest: &Digest, meter: Meter) -> Result<Prepared> {
-        if let Some(prepared) = self.prepare_cached(name, digest, meter)? {
-            return Ok(prepared);
-        }
+    /// Native code of a component from the compiler, linked to what it imports. Blocks.
+    pub fn prepare_anew(&self, name: &str, bytes: &[u8], digest: &Digest, meter: Meter) -> Result<Prepared> {
         let engine = self.engines.get(meter)?;
         let cache = self.cache.as_ref().map(|cache| (cache, digest));
         let compiled = self.compiler.compile(engine, meter, self.settings().stack, bytes, cache);
         self.link(name, &compiled.map_err(|message| Error::component(name, message))?, meter)
     }
 
-    /// As [`Self::prepare`], if the native code is in the cache.
+    /// The same from the cache, if it is there. Blocks.
     pub fn prepare_cached(&self, name: &str, digest: &Digest, meter: Meter) -> Result<Option<Prepared>> {
         let engine = self.engines.get(meter)?;
         let allocation = self.settings().allocation;

@@ -264,11 +264,10 @@ impl Loader<'_> {
             misset(&self.config.origin_of(&setting), message)
         })?;
         let mut hints = candidate.doc.hints.clone();
-        let declared = self.config.hints_of(&[&name, &candidate.offered.name, &candidate.offered.origin]);
+        let declared = settings.map_or(self.config.hints, |settings| settings.hints.or(self.config.hints));
         hints.idempotent = declared.idempotent.or(hints.idempotent);
         hints.concurrency_safe = declared.concurrency_safe.or(hints.concurrency_safe);
         let is_read_only = hints.read_only == Some(true);
-        let declared = settings.map_or(self.config.hints, |settings| settings.hints.or(self.config.hints));
         let text = |own: Option<String>, of: fn(&ToolSettings) -> Option<&String>| {
             settings.and_then(of).cloned().or(own)
         };

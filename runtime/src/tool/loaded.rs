@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::OnceCell;
 
 use super::Owner;
 use crate::error::{Error, Result};
 use crate::sandbox::{Allocation, ConfigVariables, Meter, Prepared, Sandbox};
+use crate::telemetry;
 
 /// A component that is ready to be compiled, and once it is, to be called.
 pub(crate) struct LoadedComponent {
@@ -29,20 +31,32 @@ impl LoadedComponent {
             Meter::Epoch => &self.epoch,
         };
         let prepared = slot.get_or_try_init(|| async {
+            let (begun, span) = (Instant::now(), telemetry::compile(&self.owner.name));
             // A program of one call has no other that could wait for the file, and is ended before a thread is made.
             let owner = &self.owner;
             if sandbox.settings().allocation == Allocation::OnDemand
                 && let Some(prepared) = sandbox.prepare_cached(&owner.name, &owner.digest, meter)?
             {
+                telemetry::compiled(&span, true, begun.elapsed());
                 return Ok(Arc::new(prepared));
             }
             let (component, preparing) = (Arc::clone(self), Arc::clone(sandbox));
             let prepare = move || {
                 let owner = &component.owner;
-                preparing.prepare(&owner.name, component.bytes.as_ref(), &owner.digest, meter)
+                match preparing.prepare_cached(&owner.name, &owner.digest, meter)? {
+                    Some(prepared) => Ok((prepared, true)),
+                    None => {
+                        let bytes = component.bytes.as_ref();
+                        Ok((preparing.prepare_anew(&owner.name, bytes, &owner.digest, meter)?, false))
+                    }
+                }
             };
             match sandbox.handle().spawn_blocking(prepare).await {
-                Ok(prepared) => prepared.map(Arc::new),
+                Ok(Ok((prepared, cached))) => {
+                    telemetry::compiled(&span, cached, begun.elapsed());
+                    Ok(Arc::new(prepared))
+                }
+                Ok(Err(error)) => Err(error),
                 Err(_) => Err(Error::component(self.owner.name.as_str(), "the compiler failed on it")),
             }
         });

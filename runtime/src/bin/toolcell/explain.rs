@@ -1,9 +1,11 @@
 //! `toolcell explain`
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
+use toolcell::policy::{Decision, RuleSource};
 use toolcell::{Runtime, ToolCall};
 
 use crate::arguments::ToolArgs;
@@ -42,6 +44,7 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
             "digest": tool.map(toolcell::Tool::digest),
             "arguments": explanation.arguments,
             "repaired": explanation.repaired,
+            "decision": explanation.decision.as_ref().map(decision_json),
             "grant": tool.map(|tool| grant_json(&tool.grant())),
             "limits": limits.map(limits_json),
             "error": explanation.error,
@@ -58,6 +61,9 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
         }
         if let Some(arguments) = &explanation.arguments {
             print_section("Arguments", &[arguments.to_string()])?;
+        }
+        if let Some(decision) = &explanation.decision {
+            print_section("Decision", &decision_lines(decision))?;
         }
         let repaired: Vec<String> = explanation.repaired.iter().map(repair_text).collect();
         print_section("Repaired", &repaired)?;
@@ -81,4 +87,25 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
     }
     let code = explanation.error.map_or(0, |error| error.kind.exit_code());
     Ok(ExitCode::from(code))
+}
+
+fn decision_json(decision: &Decision) -> Value {
+    let rule = |rule: &Arc<RuleSource>| json!({ "setting": rule.setting, "at": rule.at.as_deref(), "reason": rule.reason, "matches": rule.words });
+    json!({
+        "action": decision.action.as_str(),
+        "rule": decision.deciding.as_ref().map(rule),
+        "asks": decision.asks.iter().map(rule).collect::<Vec<_>>(),
+    })
+}
+
+fn decision_lines(decision: &Decision) -> Vec<String> {
+    let action = decision.action.as_str();
+    let Some(rule) = &decision.deciding else {
+        return vec![format!("{action}, by `policy.default`: no rule matches")];
+    };
+    let at = rule.at.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
+    let reason = rule.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let mut lines = vec![format!("{action}, by `{}`{at}{reason}", rule.setting)];
+    lines.push(format!("it matches {}", rule.words));
+    lines
 }

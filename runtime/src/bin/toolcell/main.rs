@@ -2,7 +2,6 @@
 
 mod add;
 mod approvals;
-#[expect(dead_code, reason = "the runtime does not ask yet")]
 mod approver;
 mod arguments;
 mod audit;

@@ -1,16 +1,18 @@
 //! Which tools a command works with: those of a configuration, of components named for this run, or both.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
-use toolcell::policy::TrustStore;
+use toolcell::policy::{Approvals, Approver, TrustStore};
 use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
+use crate::approver::approver;
 use crate::terminal::{Label, say};
 
 /// The flags of every command that works with tools.
@@ -63,6 +65,8 @@ pub(crate) struct Toolset {
     pub config: Config,
     pub components: Vec<ToolComponent>,
     pub over: Limits,
+    /// Who is asked about calls.
+    approver: Option<Arc<dyn Approver>>,
 }
 
 impl ToolsetArgs {
@@ -84,7 +88,14 @@ impl ToolsetArgs {
             Some(location) => read(location, &environment)?,
             None => Config::default(),
         };
-        Ok(Toolset { environment, location, config, components, over: self.limits() })
+        Ok(Toolset {
+            environment,
+            location,
+            config,
+            components,
+            over: self.limits(),
+            approver: approver(self),
+        })
     }
 
     /// The WIT that flags name: its folder, and the world in there.
@@ -247,7 +258,12 @@ impl Toolset {
             .allocation(Allocation::OnDemand)
             .cache(folders.compiled())
             .outputs(outputs)
+            .approvals(Approvals::folder(folders.approvals()))
             .folders(folders.clone());
+        let builder = match &self.approver {
+            Some(approver) => builder.shared_approver(Arc::clone(approver)),
+            None => builder,
+        };
         let builder = match std::env::current_exe() {
             Ok(program) => builder.compiler(Compiler::Child { program }),
             Err(_) => builder,

@@ -215,9 +215,10 @@ fn questions_do_not_fill_the_disk() {
     let long = "\"\\é".repeat(100_000);
     for index in 0..210 {
         let arguments = json!({ "index": index, "text": long, "last": "end" });
-        let mut asked = question(&arguments).by_rule(&long);
+        let words = "\"\\é".repeat(2_000);
+        let mut asked = question(&arguments).by_rule(&words);
         for _ in 0..40 {
-            asked = asked.reason(&long, &long);
+            asked = asked.reason(&words, &words);
         }
         store.pend(&asked, &binding(&arguments)).unwrap();
     }

@@ -15,6 +15,7 @@ use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{
     Bounds, Handle, Keep, OutputStore, Shrink, bound_text, clean, cleaned, labelled, truncate_json,
 };
+use crate::schema::ResultKind;
 use crate::tool::{Entry, Tool};
 
 /// What shapes an outcome beside the tool itself.
@@ -158,7 +159,7 @@ impl Answering<'_> {
     /// Data cut to the bounds, still as the tool's output schema announces it.
     fn data(&self, tool: &Tool, structured: Value) -> Result<(Value, Option<Truncation>), CallError> {
         if let Some(Entry::Typed { signature, shrink, .. }) = tool.entry()
-            && *shrink != Shrink::Any
+            && signature.returns().kind() == ResultKind::Plain
             && let Some(value) = signature.returns().unwrapped(&structured)
         {
             let (value, truncated) = self.json(value, shrink, self.bounds, Keeping::Store)?;
