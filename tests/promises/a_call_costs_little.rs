@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde_json::json;
-use toolcell::{Outcome, Runtime, ToolCall, ToolComponent};
+use toolcell::hook::{Events, Hook, HookCall, HookResult, Pre, async_trait};
+use toolcell::policy::Rule;
+use toolcell::{Audit, Outcome, Runtime, ToolCall, ToolComponent};
 use toolcell_tests::command_line::CommandLine;
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
@@ -107,6 +109,64 @@ async fn at_most_two_and_a_half_times_the_bare_engine() {
         ratio <= ALLOWED_RATIO,
         "a call costs {ratio:.2} times the bare engine ({whole:?} against {bare:?})"
     );
+}
+
+/// Lets every call pass.
+struct Passing;
+
+#[async_trait]
+impl Hook for Passing {
+    fn events(&self) -> Events {
+        Events::PRE
+    }
+
+    async fn pre(&self, _: &HookCall) -> HookResult<Pre> {
+        Ok(Pre::pass())
+    }
+}
+
+/// What validation, a rule and a hook may add to the bare cell, in calls of the bare engine: 3 µs where that takes as
+/// long, which is the aim.
+const ALLOWED_OF_POLICY: f64 = 1.5;
+
+/// The same with a line of the audit for each call: the aim is 10 µs.
+const ALLOWED_OF_AUDIT: f64 = 6.0;
+
+#[tokio::test]
+async fn a_rule_a_hook_and_the_audit_add_little() {
+    let raw = Raw::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let component = || ToolComponent::bytes("echo", wat::parse_str(ECHO).unwrap());
+    let deciding = || {
+        let rule = Rule::deny("echo").argument("text", "no*");
+        Runtime::builder().component(component()).rule(rule).hook(Passing)
+    };
+    let bare = Runtime::builder().component(component()).build().await.unwrap();
+    let decided = deciding().build().await.unwrap();
+    let audited = deciding().audit(Audit::folder(folder.path().join("audit"))).build().await.unwrap();
+    let subjects = [&bare, &decided, &audited];
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..ROUNDS {
+        for (subject, times) in subjects.into_iter().zip(&mut times) {
+            for _ in 0..CALLS / 2 {
+                let started = Instant::now();
+                assert_eq!(through_the_runtime(subject).await.text(), "hello world");
+                times.push(started.elapsed());
+            }
+        }
+        for _ in 0..CALLS / 2 {
+            let started = Instant::now();
+            raw.call().await.unwrap();
+            times[3].push(started.elapsed());
+        }
+    }
+    let [bare, decided, audited, raw] = times.map(median);
+    let [policy, audit] = [decided, audited].map(|whole| whole.saturating_sub(bare));
+    #[expect(clippy::print_stdout, reason = "the figures are worth reading in a passing run as well")]
+    let () = println!("bare engine {raw:?}, call {bare:?}, a rule and a hook add {policy:?}, with audit {audit:?}");
+    let of_raw = |added: Duration| added.as_secs_f64() / raw.as_secs_f64();
+    assert!(of_raw(policy) <= ALLOWED_OF_POLICY, "a rule and a hook add {policy:?} to {bare:?}");
+    assert!(of_raw(audit) <= ALLOWED_OF_AUDIT, "with the audit they add {audit:?} to {bare:?}");
 }
 
 /// What a process took, from its start to its end.
