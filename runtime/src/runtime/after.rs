@@ -19,7 +19,7 @@ pub(super) async fn post_hooks(
     let mut response = answering.response(&call.tool, &end);
     let mut is_changed = false;
     for entry in hooks.iter().rev() {
-        let name = entry.hook.name();
+        let name = entry.name();
         let note = |action| Verdict::new(Step::PostHook, name, action);
         let decision = guarded(entry.hook.post(call, &response), Some(entry.timeout), timers).await;
         let decision = decision.and_then(|decision| match decision {

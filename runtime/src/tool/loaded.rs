@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use super::Owner;
+use super::inspect::Footprint;
 use crate::error::{Error, Result};
 use crate::sandbox::{Allocation, ConfigVariables, Meter, Prepared, Sandbox};
 
@@ -15,6 +16,10 @@ pub(crate) struct LoadedComponent {
     pub owner: Arc<Owner>,
     pub env: Arc<BTreeMap<String, String>>,
     pub config: Arc<ConfigVariables>,
+    /// Whether it imports nothing by which two equal calls could differ.
+    pub is_self_contained: bool,
+    /// What one instance of it begins with.
+    pub footprint: Footprint,
     pub(super) bytes: Arc<Cow<'static, [u8]>>,
     pub(super) fuel: OnceCell<Arc<Prepared>>,
     pub(super) epoch: OnceCell<Arc<Prepared>>,
