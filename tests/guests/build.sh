@@ -38,4 +38,5 @@ place() {
 
 place probe probe.wasm probe
 place readonly-liar readonly_liar.wasm readonly-liar
+place judge judge.wasm judge
 place command command.wasm

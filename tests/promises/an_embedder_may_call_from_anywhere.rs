@@ -1,16 +1,12 @@
 //! The library works under any executor or none, and on any thread.
 
-use std::future::IntoFuture;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
 use toolcell::{Access, ErrorKind, Grant, Limits, Runtime, ToolCall};
-use toolcell_tests::{builder, built, call, probe};
+use toolcell_tests::{block_on, builder, built, call, probe};
 
 /// A component with directories and one without.
 fn both() -> (TempDir, Runtime) {
@@ -43,27 +39,6 @@ async fn exercise(runtime: &Runtime) {
     let read = json!({ "preopen": 0, "path": "file", "offset": 0, "length": 100 });
     let read = call(runtime, "folder_raw_read", read).await;
     assert_eq!(read.structured, Some(json!({ "result": "Y29udGVudA==" })), "{:#?}", read.error);
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// The smallest executor there is.
-fn block_on<F: IntoFuture>(future: F) -> F::Output {
-    let mut future = pin!(future.into_future());
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
 }
 
 #[test]
@@ -122,8 +97,7 @@ fn from_two_runtimes_at_once_that_come_and_go() {
 fn a_future_may_move_between_executors() {
     let (_folder, runtime) = both();
     let mut call = Box::pin(runtime.call(ToolCall::new("sleep", json!({ "ms": 50 }))).into_future());
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let outcome = executor.block_on(call);
     assert!(outcome.is_success(), "{:#?}", outcome.error);

@@ -2,6 +2,7 @@
 
 pub mod command_line;
 mod crafted;
+mod executor;
 pub mod model_server;
 pub mod process;
 
@@ -11,6 +12,7 @@ use serde_json::Value;
 use toolcell::{Grant, Limits, Outcome, Runtime, RuntimeBuilder, ToolCall, ToolComponent};
 
 pub use crafted::{component, crafted, crafted_named};
+pub use executor::block_on;
 
 /// The file of a guest of `tests/guests`, built by `tests/guests/build.sh`.
 pub fn guest(name: &str) -> PathBuf {

@@ -20,3 +20,11 @@ fn status(field: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
+
+/// The processes that this one started and has not reaped.
+pub fn children() -> Vec<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let numbers: String = lists.collect();
+    numbers.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}

@@ -5,7 +5,7 @@ use wit_parser::{
 };
 
 /// Interfaces through which the host enters a component: their functions are no tools.
-const ENTRIES: [&str; 2] = ["wasi:cli/run", "toolcell:tool/tools"];
+const ENTRIES: [&str; 3] = ["wasi:cli/run", "toolcell:tool/tools", "toolcell:tool/hook"];
 
 /// A function that a world exports, itself or by an interface.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Export<'a> {
 }
 
 /// The functions that a world exports, in order, without methods of resources and without the entry points that
-/// commands and providers have.
+/// commands, providers and hooks have.
 pub fn exports(resolve: &Resolve, world: WorldId) -> Vec<Export<'_>> {
     let mut found = Vec::new();
     for (key, item) in &resolve.worlds[world].exports {

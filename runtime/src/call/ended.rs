@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallError, Content, Denial, LimitHit, Log};
+use super::{CallError, Content, Denial, LimitHit, Log, Verdict};
 
 /// The end of one run of a tool.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub struct Ended {
     pub(crate) memory_bytes: u64,
     /// A limit that the tool was told of and may have ended for.
     pub(crate) limit: Option<LimitHit>,
+    /// What hooks around the run decided.
+    pub(crate) verdicts: Vec<Verdict>,
 }
 
 /// What a tool gave back.
@@ -57,6 +59,7 @@ impl From<Result<Returned, CallError>> for Ended {
             fuel: None,
             memory_bytes: 0,
             limit: None,
+            verdicts: Vec::new(),
         }
     }
 }

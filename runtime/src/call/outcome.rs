@@ -294,4 +294,7 @@ pub struct Usage {
     pub memory_bytes: u64,
     /// HTTP requests that left the host.
     pub http_requests: u64,
+    /// Whether the result is one that was stored by an earlier call, so that the tool did not run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_cache: bool,
 }

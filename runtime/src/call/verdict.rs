@@ -69,6 +69,10 @@ pub enum Action {
     Enrich,
     /// The result is kept back.
     Withhold,
+    /// The tool runs once more.
+    Retry,
+    /// A stored result stands for a run.
+    Reuse,
     /// The step itself failed.
     Failed,
 }

@@ -11,6 +11,7 @@ mod discovery;
 mod document;
 mod folders;
 mod grants;
+mod hooks;
 #[cfg(feature = "cli")]
 mod init;
 mod keys;
@@ -18,6 +19,7 @@ mod names;
 mod problem;
 mod protection;
 mod raw;
+mod raw_hook;
 mod raw_rule;
 mod rules;
 mod settings;
@@ -30,6 +32,8 @@ pub use audit::{Audit, Detail, Key, Place};
 pub use component::{ComponentConfig, RepairMode, Source, ToolSettings};
 pub use discovery::{CONFIG_VARIABLE, Environment, FILE_NAME, How, Location};
 pub use folders::{Folders, HOME_VARIABLE};
+pub(crate) use hooks::find_program;
+pub use hooks::{HOOK_PATH, HookConfig, HookKind};
 #[cfg(feature = "cli")]
 pub use init::{NewComponent, add_component, component_name, starting_text};
 pub use raw::schema;

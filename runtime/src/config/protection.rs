@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::policy::Protected;
 
 impl Config {
-    /// What no tool may write under this configuration: its file, its components' files, the audit with its key, and
-    /// our own folders.
+    /// What no tool may write under this configuration: its file, its components' files, what its hooks run, the audit
+    /// with its key, and our own folders.
     pub fn protected(&self, folders: &Folders) -> Protected {
         let mut protected = Protected::new();
         for (what, folder) in folders.all() {
@@ -36,6 +36,10 @@ impl Config {
                 Source::Folder(path) => protected.components(what, path),
                 Source::Builtin(_) => protected,
             };
+        }
+        for hook in &self.hooks {
+            let what = format!("the hook `{}`", hook.origin.setting);
+            protected = hook.files().iter().fold(protected, |protected, file| protected.file(&what, file));
         }
         protected
     }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::amount::Amount;
 use super::audit::Detail;
 use super::component::RepairMode;
+use super::raw_hook::RawHook;
 use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
 use crate::policy::{Access, Action};
@@ -29,6 +30,10 @@ pub(super) struct RawConfig {
     pub(super) limits: RawRuntimeLimits,
     /// What a model sees of one call.
     pub(super) output: RawOutput,
+    /// What is asked or done before, around and after calls, from the outside in.
+    // With their places in the list, which the loss of one that cannot be read would change.
+    #[schemars(with = "Vec<RawHook>")]
+    pub(super) hook: Vec<(usize, RawHook)>,
     /// The record of every call, in lines that are chained to each other. Without this table there is none; an
     /// empty one keeps it in the user's state folder.
     pub(super) audit: Option<RawAudit>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::audit::Audit;
 use super::component::ComponentConfig;
+use super::hooks::HookConfig;
 use crate::limits::{Admission, Limits, Origin};
 use crate::policy::{Action, Digest, Rule};
 
@@ -25,6 +26,8 @@ pub struct Config {
     pub default: Action,
     /// Where `default` was set.
     pub default_origin: Origin,
+    /// The hooks in the order of the file, the outermost first.
+    pub hooks: Vec<HookConfig>,
     /// The limits of every call.
     pub limits: Limits,
     /// What runs and waits at once.
@@ -51,6 +54,7 @@ impl Default for Config {
             rules: Vec::new(),
             default: Action::default(),
             default_origin: Origin::default(),
+            hooks: Vec::new(),
             limits: Limits::new(),
             admission: Admission::default(),
             output: OutputBounds::default(),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::audit::{Audit, Key, Place};
 use super::component::{ComponentConfig, Source};
+use super::hooks::HookConfig;
 use super::rules::DeclaredHints;
 use super::settings::Config;
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
@@ -47,6 +48,9 @@ impl Config {
         }
         if let (false, Some(object)) = (self.rules.is_empty(), shown.as_object_mut()) {
             object.insert("rule".to_owned(), self.rules.iter().map(show_rule).collect());
+        }
+        if let (false, Some(object)) = (self.hooks.is_empty(), shown.as_object_mut()) {
+            object.insert("hook".to_owned(), self.hooks.iter().map(HookConfig::show).collect());
         }
         if let (Some(file), Some(object)) = (&self.file, shown.as_object_mut()) {
             object.shift_insert(0, "file".to_owned(), file.display().to_string().into());

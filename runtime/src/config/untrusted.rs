@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::component::ComponentConfig;
 use super::discovery::{How, Location};
+use super::hooks::{HookConfig, HookKind};
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
@@ -74,6 +75,7 @@ impl Config {
         let folder =
             self.file.as_deref().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
         self.components.retain(|component| keep(component, folder.as_deref(), &mut inert));
+        self.hooks.retain(|hook| keep_hook(hook, &mut inert));
         for component in &mut self.components {
             restrict_dirs(component, folder.as_deref(), &mut inert);
             restrict_env(component, &self.origins, &mut inert);
@@ -130,6 +132,15 @@ fn keep(component: &ComponentConfig, folder: Option<&Path>, inert: &mut Vec<Iner
     let kept = !component.enabled || lies_in(path, folder);
     if !kept {
         inert.push(Inert::new(&component.origin, "is not loaded from outside the file's folder"));
+    }
+    kept
+}
+
+/// Hooks run commands, change calls and results, and repeat calls; one that only bounds how often tools run stays.
+fn keep_hook(hook: &HookConfig, inert: &mut Vec<Inert>) -> bool {
+    let kept = matches!(hook.kind, HookKind::RateLimit { .. });
+    if !kept {
+        inert.push(Inert::new(&hook.origin, "is not run"));
     }
     kept
 }

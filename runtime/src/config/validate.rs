@@ -86,6 +86,7 @@ fn read(document: &Document<'_>, keys: Keys, problems: &mut Problems) -> RawConf
         output: section(&mut table, "output", document, problems),
         audit: table.contains_key("audit").then(|| section(&mut table, "audit", document, problems)),
         rule: rules::read(&mut table, document, problems),
+        hook: super::hooks::read(&mut table, document, problems),
         component: components(&mut table, document, problems),
     };
     for key in table.keys() {
@@ -171,6 +172,7 @@ impl Validator<'_, '_> {
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
         }
+        config.hooks = self.hooks(raw.hook);
         config.origins = self.origins(&config.components);
         config
     }
@@ -254,7 +256,7 @@ pub(super) fn reason(error: &std::io::Error) -> String {
     }
 }
 
-fn count(text: &str, least: u64, most: u64) -> Result<u32, String> {
+pub(super) fn count(text: &str, least: u64, most: u64) -> Result<u32, String> {
     let number = if text.trim() == "0" { Ok(0) } else { Limit::Handles.parse(text) };
     number
         .ok()

@@ -19,6 +19,8 @@ pub struct HookEntry {
     pub(crate) events: Events,
     pub(crate) timeout: Duration,
     pub(crate) redacts: bool,
+    /// Where it was configured.
+    at: Option<String>,
     tools: Vec<String>,
     component: Option<String>,
     group: Option<String>,
@@ -37,6 +39,7 @@ impl HookEntry {
             hook,
             timeout: DEFAULT_TIMEOUT,
             redacts: false,
+            at: None,
             tools: Vec::new(),
             component: None,
             group: None,
@@ -88,6 +91,17 @@ impl HookEntry {
     pub fn redacts(mut self) -> Self {
         self.redacts = true;
         self
+    }
+
+    /// The entry with the file and line that configured it, for its name.
+    pub(super) fn at(mut self, at: Option<&str>) -> Self {
+        self.at = at.map(|at| format!("{} at {at}", self.hook.name()));
+        self
+    }
+
+    /// The hook's name, with its place if a file named it.
+    pub(crate) fn name(&self) -> &str {
+        self.at.as_deref().unwrap_or_else(|| self.hook.name())
     }
 
     /// The entry with its globs read.

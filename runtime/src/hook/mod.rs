@@ -1,24 +1,40 @@
 //! Hooks: an operator's code before, around and after a call. A hook narrows what a call may do; none widens it.
 //!
 //! In reading order: [`Hook`] is what an embedder writes, `decision` what it answers, [`HookEntry`] where it applies,
-//! `next` the rest of a call as a hook around it sees it, `guard` what keeps a hook from harming the runtime.
+//! `next` the rest of a call as a hook around it sees it, `guard` what keeps a hook from harming the runtime, `host`
+//! what the shipped hooks need of the runtime. The shipped hooks are [`CommandHook`], [`ComponentHook`], [`RetryHook`],
+//! [`CacheHook`] and [`RateLimitHook`]; `configured` makes them from a configuration.
 
+mod cache;
+mod command;
+mod component;
+mod configured;
 mod decision;
 mod entry;
 mod guard;
+mod host;
 mod next;
+mod rate_limit;
+mod retry;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 
 pub use async_trait::async_trait;
+pub use cache::CacheHook;
+pub use command::CommandHook;
+pub use component::ComponentHook;
 pub use decision::{Objection, Post, Pre};
 pub use entry::HookEntry;
 pub(crate) use entry::Placement;
 pub(crate) use guard::{Failure, guarded};
+pub(crate) use host::{Host, HostHandle};
 pub use next::Next;
 pub(crate) use next::{Core, around};
+pub use rate_limit::{RateLimitHook, Scope};
+pub use retry::RetryHook;
 
 use crate::call::{Ended, Response};
 use crate::tool::Tool;
@@ -105,6 +121,8 @@ pub struct HookCall {
     pub(crate) meta_of_caller: usize,
     pub(crate) session: Option<String>,
     pub(crate) user: Option<String>,
+    pub(crate) deadline: Instant,
+    pub(crate) host: HostHandle,
 }
 
 impl HookCall {
@@ -136,5 +154,19 @@ impl HookCall {
     /// The session's user, if it has one.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
+    }
+
+    /// When the whole call must be over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The caller's identifier as text; empty if it gave none.
+    pub(crate) fn id_text(&self) -> String {
+        match &self.id {
+            Value::Null => String::new(),
+            Value::String(id) => id.clone(),
+            id => id.to_string(),
+        }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn around<'a>(
         match guarded(entry.hook.around(call, next), None, core.timers()).instrument(span).await {
             Ok(ended) => ended,
             Err(failure) => {
-                let name = entry.hook.name();
+                let name = entry.name();
                 let message = "a hook around the call failed; the tool may have run";
                 Ended::failed(
                     CallError::new(ErrorKind::HookFailed, message).help(format!("hook `{name}`: {failure}")),

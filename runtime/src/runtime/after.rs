@@ -22,7 +22,7 @@ pub(super) async fn post_hooks(
     let mut response = answering.response(&call.tool, &end);
     let mut is_changed = false;
     for entry in hooks.iter().rev() {
-        let name = entry.hook.name();
+        let name = entry.name();
         let note = |action| Verdict::new(Step::PostHook, name, action);
         let span = telemetry::hook(name, "post");
         let deciding = guarded(entry.hook.post(call, &response), Some(entry.timeout), timers);

@@ -70,7 +70,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Adds a hook. The first is outermost.
+    /// Adds a hook. The first is outermost, but for those of the configuration, which are around all of these.
     pub fn hook(mut self, hook: impl Into<HookEntry>) -> Self {
         self.hooks.push(hook.into());
         self
@@ -241,7 +241,8 @@ impl RuntimeBuilder {
             None => Environment::of_process()?.folders,
         };
         all.check_write_grants(&folders)?;
-        let hooks = std::mem::take(&mut self.hooks);
+        let mut hooks = self.config.hooks.iter().map(HookEntry::configured).collect::<Result<Vec<_>>>()?;
+        hooks.append(&mut self.hooks);
         let rules = Rules::new(self.config.rules.clone(), self.config.default)?;
         let audit = self.config.audit.as_ref().map(|audit| audit.open(&folders)).transpose()?;
         let hooks = hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?;

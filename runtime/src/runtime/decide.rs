@@ -34,7 +34,7 @@ pub(super) async fn pre_hooks(
     let mut asks = Vec::new();
     let mut own_meta = call.meta_of_caller;
     for entry in hooks {
-        let name = entry.hook.name();
+        let name = entry.name();
         let note = |action| Verdict::new(Step::PreHook, name, action);
         let span = telemetry::hook(name, "pre");
         let deciding = guarded(entry.hook.pre(call), Some(entry.timeout), timers).instrument(span.clone());

@@ -15,8 +15,10 @@ use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
 use crate::audit::{Facts, Record};
-use crate::call::{Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation};
-use crate::hook::{HookCall, around};
+use crate::call::{
+    Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation,
+};
+use crate::hook::{HookCall, HostHandle, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
 use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
@@ -165,7 +167,7 @@ impl Passage {
     ) -> Result<Ran, CallError> {
         let timers = shared.sandbox.handle();
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
-        let mut hooked = hook_call(call, &placed.tool, arguments);
+        let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         let mut reasons = whole.within_anywhere(deciding).await?;
@@ -220,7 +222,9 @@ impl Passage {
         }
         let repeated = Repeated { runs, call: &hooked, totals: Mutex::default() };
         let running = async { Ok(around(&hooks.around, &hooked, &repeated, Vec::new()).await) };
-        let ended = whole.with_grace(running).await.unwrap_or_else(Ended::failed);
+        let mut ended = whole.with_grace(running).await.unwrap_or_else(Ended::failed);
+        self.outcome.usage.from_cache = ended.verdicts.iter().any(|verdict| verdict.action == Action::Reuse);
+        self.verdicts.append(&mut ended.verdicts);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
@@ -299,7 +303,13 @@ fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
 
 /// The call as hooks see it. Of two entries of metadata with one key the first wins: the caller's, then that of a hook,
 /// then the session's.
-fn hook_call(call: &Call, tool: &Arc<Tool>, arguments: Value) -> HookCall {
+fn hook_call(
+    shared: &Arc<Shared>,
+    call: &Call,
+    tool: &Arc<Tool>,
+    arguments: Value,
+    deadline: Instant,
+) -> HookCall {
     let identity = &call.session.state.identity;
     HookCall {
         id: call.call.id.clone(),
@@ -309,6 +319,8 @@ fn hook_call(call: &Call, tool: &Arc<Tool>, arguments: Value) -> HookCall {
         meta_of_caller: call.call.meta.len(),
         session: call.session.state.name().map(str::to_owned),
         user: identity.user.clone(),
+        deadline,
+        host: HostHandle::new(Arc::clone(shared)),
     }
 }
 

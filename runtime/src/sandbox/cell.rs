@@ -272,6 +272,7 @@ impl Cell {
             fuel,
             memory_bytes: state.limiter.memory_peak(),
             limit: state.dirs.limit_hit().map(|(limit, wanted)| self.limits.hit(limit, wanted)),
+            verdicts: Vec::new(),
         }
     }
 }

@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::call::{CallError, Content, ErrorKind, Returned};
 
 /// Content blocks and data that a tool chose, from the value of its `output`.
-pub(super) fn chosen_output(value: &Value) -> Result<Returned, CallError> {
+pub(crate) fn chosen_output(value: &Value) -> Result<Returned, CallError> {
     let blocks = value.get("content").and_then(Value::as_array);
-    let content = blocks.into_iter().flatten().filter_map(chosen_block).collect();
+    let content = blocks.into_iter().flatten().filter_map(content_block).collect();
     let structured = match value.get("structured").and_then(Value::as_str).map(serde_json::from_str::<Value>)
     {
         None => None,
@@ -20,7 +20,7 @@ pub(super) fn chosen_output(value: &Value) -> Result<Returned, CallError> {
 }
 
 /// One block; `tag` and `val` are those of `toolcell:tool/types.content`.
-fn chosen_block(block: &Value) -> Option<Content> {
+pub(crate) fn content_block(block: &Value) -> Option<Content> {
     let value = block.get("val")?;
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let media = |value: (Option<String>, Option<String>)| Some((value.0?, value.1?));

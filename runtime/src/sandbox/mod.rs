@@ -35,6 +35,7 @@ use wasmtime::{Engine, Store};
 
 pub use cache::CompileCache;
 pub(crate) use cell::{Cell, Function, Invocation, catch_unwind};
+pub(crate) use chosen::{chosen_output, content_block};
 pub use compiler::{CHILD_ARGUMENT, Compiler, compile_as_child};
 pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
@@ -109,6 +110,15 @@ impl Sandbox {
     /// The handle under which timers and blocking work run.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.reactor.handle()
+    }
+
+    /// Waits, whatever executor polls it.
+    pub async fn sleep(&self, pause: Duration) {
+        let timer = {
+            let _entered = self.handle().enter();
+            tokio::time::sleep(pause)
+        };
+        timer.await;
     }
 
     /// Polls `future` with the runtime's timers in reach.

@@ -1,5 +1,5 @@
 //! The runtime's own timers. Calls are polled by whoever awaits them, under any executor or none; only what waits for
-//! time or for a blocking operation is driven from here.
+//! time, for a program or for a blocking operation is driven from here.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,6 +21,7 @@ impl Reactor {
             .worker_threads(1)
             .thread_name("toolcell-timer")
             .enable_time()
+            .enable_io()
             .build()
             .map_err(|error| Error::Sandbox { message: format!("cannot start the timer thread: {error}") })?;
         let handle = runtime.handle().clone();

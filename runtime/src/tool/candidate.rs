@@ -70,7 +70,13 @@ pub(super) fn candidates(
         candidates.push(command(component, package)?);
     }
     if candidates.is_empty() {
-        return Err(Error::component(&component.owner.name, "none of its functions can be a tool"));
+        let message = match inspection.is_hook {
+            true => {
+                "it is a hook (`toolcell:tool/hook`) and has no tools; name it as the `path` of a `[[hook]]`"
+            }
+            false => "none of its functions can be a tool",
+        };
+        return Err(Error::component(&component.owner.name, message));
     }
     Ok(candidates)
 }

@@ -1,6 +1,7 @@
 //! What a file is, found by reading it: nothing is compiled and no guest code runs.
 
 mod file_kind;
+mod hook;
 mod imports;
 mod lints;
 mod nesting;
@@ -43,6 +44,8 @@ pub struct Inspection {
     pub is_command: bool,
     /// Whether the component exports `toolcell:tool/tools` of version 1.
     pub is_provider: bool,
+    /// Whether the component exports `toolcell:tool/hook` of version 1.
+    pub is_hook: bool,
     /// What one instance of the component begins with.
     pub footprint: Footprint,
 }
@@ -94,9 +97,11 @@ fn component(bytes: &[u8]) -> Result<Inspection, NotATool> {
     };
     let command = entry(&structure.exports, "wasi:cli/run", served::is_wasi_0_2);
     let provider = entry(&structure.exports, "toolcell:tool/tools", served::is_tool_1);
+    let hook = entry(&structure.exports, "toolcell:tool/hook", served::is_tool_1);
     let inspection = Inspection {
         is_command: command.is_ok_and(|found| found),
         is_provider: provider.is_ok_and(|found| found),
+        is_hook: hook.is_ok_and(|found| found),
         package,
         imports: structure.imports,
         footprint: structure.footprint,
@@ -105,8 +110,9 @@ fn component(bytes: &[u8]) -> Result<Inspection, NotATool> {
     };
     let functions = inspection.functions();
     signatures::within_bounds(&inspection.resolve, &functions)?;
-    if functions.is_empty() && !inspection.is_command && !inspection.is_provider {
-        let other_version = command.and(provider).err();
+    let has_entry = inspection.is_command || inspection.is_provider || inspection.is_hook;
+    if functions.is_empty() && !has_entry {
+        let other_version = command.and(provider).and(hook).err();
         return Err(
             other_version.map_or(NotATool::NoFunctions, |name| NotATool::EntryVersion(name.to_owned()))
         );

@@ -59,7 +59,7 @@ fn named(error: Error, path: &Path) -> Error {
 }
 
 /// The bytes of a component's file. Only regular files: a FIFO would never end.
-fn read(path: &Path) -> Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let metadata = std::fs::metadata(path).map_err(Error::file("read", path))?;
     if !metadata.is_file() {
         return Err(Error::component(
@@ -173,6 +173,8 @@ impl Loader<'_> {
             owner: Arc::new(owner),
             env: Arc::new(self.config.grant.env.clone()),
             config: Arc::new(self.config.grant.config.clone().into_iter().collect()),
+            is_self_contained: inspection.is_self_contained(),
+            footprint: inspection.footprint,
             bytes: Arc::new(bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
@@ -280,6 +282,7 @@ impl Loader<'_> {
             output_schema: candidate.output_schema,
             hints,
             is_declared_safe: declared.concurrency_safe == Some(true),
+            is_declared_idempotent: declared.idempotent == Some(true),
             examples: candidate.doc.examples,
             origin: candidate.offered.origin,
             limits: Arc::new(limits),

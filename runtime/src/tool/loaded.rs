@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio::sync::OnceCell;
 
 use super::Owner;
+use super::inspect::Footprint;
 use crate::error::{Error, Result};
 use crate::sandbox::{Allocation, ConfigVariables, Meter, Prepared, Sandbox};
 use crate::telemetry;
@@ -17,6 +18,10 @@ pub(crate) struct LoadedComponent {
     pub owner: Arc<Owner>,
     pub env: Arc<BTreeMap<String, String>>,
     pub config: Arc<ConfigVariables>,
+    /// Whether it imports nothing by which two equal calls could differ.
+    pub is_self_contained: bool,
+    /// What one instance of it begins with.
+    pub footprint: Footprint,
     pub(super) bytes: Arc<Cow<'static, [u8]>>,
     pub(super) fuel: OnceCell<Arc<Prepared>>,
     pub(super) epoch: OnceCell<Arc<Prepared>>,

@@ -4,6 +4,7 @@ mod argument_schema;
 mod builtin;
 mod candidate;
 mod component;
+mod hook;
 pub mod inspect;
 mod load;
 mod loaded;
@@ -20,6 +21,7 @@ use toolcell_package::Hints;
 
 pub use builtin::{BUILTINS, builtin_bytes};
 pub use component::ToolComponent;
+pub(crate) use hook::{LoadedHook, load_hook};
 pub(crate) use load::load;
 pub(crate) use loaded::LoadedComponent;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
@@ -30,7 +32,7 @@ use argument_schema::ArgumentSchema;
 
 use crate::limits::EffectiveLimits;
 use crate::output::Shrink;
-use crate::policy::{Digest, Grant, Subject};
+use crate::policy::{Access, Digest, Grant, Subject};
 use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
 
@@ -45,6 +47,8 @@ pub struct Tool {
     /// Whether its operator, or the embedder whose code it is, declared that its calls may run beside others. What a
     /// component claims of itself does not count.
     pub(crate) is_declared_safe: bool,
+    /// The same for calls that may be made again.
+    pub(crate) is_declared_idempotent: bool,
     pub(crate) examples: Vec<Value>,
     pub(crate) origin: String,
     pub(crate) limits: Arc<EffectiveLimits>,
@@ -135,6 +139,31 @@ impl Tool {
     /// Whether its calls may run beside others: it changes nothing, or its operator says that it may.
     pub fn runs_beside_others(&self) -> bool {
         self.is_read_only() || self.is_declared_safe
+    }
+
+    /// Whether a call may be made again after it failed: it changes nothing, or its operator says that a second equal
+    /// call changes nothing more.
+    pub fn may_be_repeated(&self) -> bool {
+        self.is_read_only() || self.is_declared_idempotent
+    }
+
+    /// Whether its result depends on its arguments, its component's settings and nothing else: it has no directories,
+    /// and imports no clock, no randomness and nothing of its call. Guests of Rust's standard library import clocks and
+    /// randomness whether they use them or not, so this is false for most of them.
+    pub fn is_self_contained(&self) -> bool {
+        match &self.body {
+            Body::Component { component, dirs, .. } => component.is_self_contained && dirs.is_empty(),
+            Body::Native(_) => false,
+        }
+    }
+
+    /// Whether it can change anything outside of its own call, by what it is granted; of an embedder's function, by
+    /// what that says.
+    pub fn may_change_something(&self) -> bool {
+        match &self.body {
+            Body::Component { .. } => self.grant().dirs.iter().any(|dir| dir.access == Access::ReadWrite),
+            Body::Native(_) => !self.is_read_only(),
+        }
     }
 
     /// Example arguments.

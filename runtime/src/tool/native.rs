@@ -256,6 +256,7 @@ impl Built {
             input_schema: self.input,
             output_schema: Some(self.output),
             is_declared_safe: self.hints.concurrency_safe == Some(true),
+            is_declared_idempotent: self.hints.idempotent == Some(true),
             hints: self.hints,
             examples: Vec::new(),
             limits: Arc::new(limits),

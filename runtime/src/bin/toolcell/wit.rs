@@ -16,12 +16,13 @@ pub(crate) struct WitArgs {
 }
 
 /// The package's files. The first one names the package.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("types.wit", include_str!("../../../../wit/types.wit")),
     ("context.wit", include_str!("../../../../wit/context.wit")),
     ("events.wit", include_str!("../../../../wit/events.wit")),
     ("files.wit", include_str!("../../../../wit/files.wit")),
     ("tools.wit", include_str!("../../../../wit/tools.wit")),
+    ("hook.wit", include_str!("../../../../wit/hook.wit")),
     ("worlds.wit", include_str!("../../../../wit/worlds.wit")),
 ];
 

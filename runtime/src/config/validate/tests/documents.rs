@@ -119,7 +119,6 @@ fn unknown_keys_are_refused_with_the_nearest() {
 #[test]
 fn keys_of_later_versions_are_refused_as_such() {
     insta::assert_snapshot!(refusals(&[
-        "[[hook]]\nuse = \"command\"",
         "[mcp.github]\ncommand = [\"x\"]",
         "[limits]\nhttp_requests = 3\nhttp_bytes = 3\nstate_bytes = 3",
         "[component.a]\npath = \"builtin:files\"\nsecrets = { a = { env = \"A\" } }",
@@ -128,9 +127,6 @@ fn keys_of_later_versions_are_refused_as_such() {
         "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nlimits = { http_bytes = 1 }",
         "[component.a]\npath = \"oci://example.org/tool:1\"",
     ]), @r#"
-    [[hook]]
-    use = "command"
-      → toolcell.toml:1: `hook`: this version does not know `hook` yet and would not enforce it; take it out
 
     [mcp.github]
     command = ["x"]
