@@ -10,6 +10,7 @@ mod decide;
 mod explain;
 mod host;
 mod loading;
+mod passage;
 mod path;
 mod runs;
 mod session;
