@@ -19,8 +19,8 @@ pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant};
 pub use private::ensure_private;
 pub use protect::Protected;
-pub(crate) use rule::lexical;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
+pub(crate) use rule::{MAX_PATH, lexical, squeezed};
 pub use trust::TrustStore;

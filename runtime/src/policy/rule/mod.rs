@@ -17,8 +17,8 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 pub use matcher::Matcher;
-pub(crate) use path::lexical;
 pub use path::{GuestPaths, NoPaths};
+pub(crate) use path::{MAX_PATH, lexical, squeezed};
 pub use set::{Decision, RuleSource, Rules, Subject, ToolRules};
 pub use spec::{Rule, RulePart};
 
