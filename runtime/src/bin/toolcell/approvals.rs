@@ -89,7 +89,8 @@ fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
     }
     for approval in approvals {
         let scope = match (approval.scope, &approval.session) {
-            (Scope::Once, _) => "once".to_owned(),
+            (Scope::Once, Some(session)) => format!("once in session {session}"),
+            (Scope::Once, None) => "once".to_owned(),
             (Scope::Session, Some(session)) => format!("in session {session}"),
             (Scope::ByRule, _) => "always, by rule".to_owned(),
             _ => "always".to_owned(),

@@ -210,6 +210,40 @@ fn a_question_waits_once_and_is_answered_by_its_identifier() {
 }
 
 #[test]
+fn a_once_for_a_session_is_not_spent_by_another() {
+    let a = json!({});
+    let (_scratch, stores) = stores();
+    for store in stores {
+        for session in ["s", "s\n    since nothing", &"long".repeat(300)] {
+            let id = store.pend(&question(&a).session(session), &binding(&a)).unwrap();
+            store.allow(&id, &Answer::Once).unwrap();
+            for other in [None, Some("t"), Some("s     since nothing"), Some("long")] {
+                assert!(!store.allows(&binding(&a), other).unwrap(), "{session} is not {other:?}");
+            }
+            assert!(store.allows(&binding(&a), Some(session)).unwrap(), "{session}");
+            assert!(!store.allows(&binding(&a), Some(session)).unwrap(), "{session}: once");
+        }
+        let id = store.pend(&question(&a), &binding(&a)).unwrap();
+        store.allow(&id, &Answer::Once).unwrap();
+        assert!(store.allows(&binding(&a), Some("t")).unwrap(), "no session was named");
+    }
+}
+
+#[test]
+fn a_session_is_shown_on_one_line_and_stays_its_own() {
+    let named = |name: &str| question(&json!({})).session(name).session.unwrap();
+    let hostile = "a\n    since nothing\nice\u{1b}[1m\u{202e}";
+    let shown = named(hostile);
+    assert!(!shown.contains(['\n', '\u{1b}', '\u{202e}']), "{shown:?}");
+    let long = "x".repeat(600);
+    assert!(named(&long).len() < 100);
+    assert_eq!(named("chat 7"), "chat 7");
+    let names = [hostile, &shown, &named(&shown), &long, &named(&long), "a", "\"a\""];
+    let all: std::collections::BTreeSet<String> = names.iter().map(|name| named(name)).collect();
+    assert_eq!(all.len(), names.len(), "no two become one: {all:?}");
+}
+
+#[test]
 fn questions_do_not_fill_the_disk() {
     let (scratch, [_, store]) = stores();
     let long = "\"\\é".repeat(100_000);
