@@ -308,24 +308,49 @@ fn folder_and_file_are_the_owners_alone() {
 }
 
 #[test]
-fn a_damaged_store_approves_nothing_and_is_started_anew() {
+fn a_damaged_store_approves_nothing_until_its_operator_begins_anew() {
     let (scratch, [_, store]) = stores();
     let a = json!({});
     store.remember(&question(&a), &binding(&a), &Answer::Always).unwrap();
     let file = folder_of(&scratch).join("approvals.json");
     let whole = std::fs::read_to_string(&file).unwrap();
     let later = whole.replace("\"version\": 1", "\"version\": 2");
-    for damage in ["", "{", "[]", "\0\0", "{\"version\":1}", &later, whole.get(..whole.len() / 2).unwrap()] {
+    let damages = ["", "{", "[]", "\0\0", "{\"version\":1}", &later, whole.get(..whole.len() / 2).unwrap()];
+    let mut kept = std::collections::BTreeSet::new();
+    for damage in damages {
         std::fs::write(&file, damage).unwrap();
         let warning = store.allows(&binding(&a), None).unwrap_err().to_string();
         assert!(warning.contains("nothing counts as approved"), "{warning}");
         assert!(store.list().is_err() && store.pending().is_err());
+        // A call throws nothing away.
+        let told = store.pend(&question(&a), &binding(&a)).unwrap_err().to_string();
+        assert!(told.contains("`toolcell approvals reset`"), "{told}");
+        assert!(store.remember(&question(&a), &binding(&a), &Answer::Always).is_err());
+        assert!(store.allow("a-0", &Answer::Once).is_err() && store.revoke("a-0").is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damage);
+
+        let aside = store.reset().unwrap().unwrap();
+        assert_eq!(std::fs::read_to_string(&aside).unwrap(), damage);
+        assert!(kept.insert(aside), "an earlier one is kept");
         let id = store.pend(&question(&a), &binding(&a)).unwrap();
         assert!(!store.allows(&binding(&a), None).unwrap(), "{damage}");
         store.allow(&id, &Answer::Once).unwrap();
         assert!(store.allows(&binding(&a), None).unwrap());
-        assert!(file.with_extension("json.damaged").exists());
+        assert_eq!(store.reset().unwrap(), None, "nothing is wrong with it");
     }
+    assert!(kept.iter().all(|aside| aside.exists()) && kept.len() == damages.len());
+}
+
+#[test]
+fn a_store_that_cannot_be_read_now_is_left_alone() {
+    let (scratch, [_, store]) = stores();
+    let a = json!({});
+    store.remember(&question(&a), &binding(&a), &Answer::Always).unwrap();
+    let file = folder_of(&scratch).join("approvals.json");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("approvals.json", &file).unwrap();
+    assert!(store.pend(&question(&a), &binding(&a)).is_err() && store.reset().is_err());
+    assert!(file.symlink_metadata().unwrap().is_symlink());
 }
 
 /// Names the folder and a number for a child process of the test below.
