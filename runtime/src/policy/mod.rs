@@ -22,5 +22,5 @@ pub use protect::Protected;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
-pub(crate) use rule::{MAX_PATH, lexical, squeezed};
+pub(crate) use rule::{MAX_PATH, ToolGlob, lexical, squeezed};
 pub use trust::TrustStore;
