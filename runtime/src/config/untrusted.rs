@@ -4,7 +4,8 @@
 //! Component files in its folder are loaded, since code in a cell reaches only what is granted; those outside are
 //! not, since reading there is beyond its folder. Limits and output bounds may narrow, not widen. Values for
 //! `wasi:config/store`, titles, descriptions and instructions stay: they are text of the same author as the folder.
-//! So do rules and `policy.default`: without them everything that is left would be allowed.
+//! So do rules and `policy.default`: without them everything that is left would be allowed; and in place of a hook that
+//! might have denied stands a rule that does.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +18,7 @@ use super::hooks::{HookConfig, HookKind};
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
-use crate::policy::{Access, TrustStore};
+use crate::policy::{Access, Action, Rule, TrustStore};
 
 /// One setting that does not hold since its file is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +76,8 @@ impl Config {
         let folder =
             self.file.as_deref().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
         self.components.retain(|component| keep(component, folder.as_deref(), &mut inert));
-        self.hooks.retain(|hook| keep_hook(hook, &mut inert));
+        let rules = &mut self.rules;
+        self.hooks.retain(|hook| keep_hook(hook, rules, &mut inert));
         for component in &mut self.components {
             restrict_dirs(component, folder.as_deref(), &mut inert);
             restrict_env(component, &self.origins, &mut inert);
@@ -137,12 +139,28 @@ fn keep(component: &ComponentConfig, folder: Option<&Path>, inert: &mut Vec<Iner
 }
 
 /// Hooks run commands, change calls and results, and repeat calls; one that only bounds how often tools run stays.
-fn keep_hook(hook: &HookConfig, inert: &mut Vec<Inert>) -> bool {
-    let kept = matches!(hook.kind, HookKind::RateLimit { .. });
-    if !kept {
-        inert.push(Inert::new(&hook.origin, "is not run"));
-    }
-    kept
+/// What a program or a component would have refused or withheld is not known, so the tools that it covers are refused.
+fn keep_hook(hook: &HookConfig, rules: &mut Vec<Rule>, inert: &mut Vec<Inert>) -> bool {
+    let effect = match hook.kind {
+        HookKind::RateLimit { .. } => return true,
+        HookKind::Retry { .. } | HookKind::Cache { .. } => "is not run",
+        HookKind::Command { .. } | HookKind::Component { .. } => {
+            rules.push(in_place_of(hook));
+            "is not run, and the tools that it covers are refused"
+        }
+    };
+    inert.push(Inert::new(&hook.origin, effect));
+    false
+}
+
+fn in_place_of(hook: &HookConfig) -> Rule {
+    let mut rule = Rule::new(Action::Deny).tools(&hook.tools).reason(
+        "a check of this tool does not run, since its configuration is not trusted; the operator has to look at it and run `toolcell trust`",
+    );
+    rule.component.clone_from(&hook.component);
+    rule.group.clone_from(&hook.group);
+    rule.origin = hook.origin.clone();
+    rule
 }
 
 fn lies_in(path: &Path, folder: Option<&Path>) -> bool {
