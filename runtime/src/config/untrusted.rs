@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::component::ComponentConfig;
@@ -18,7 +18,7 @@ use super::hooks::{HookConfig, HookKind};
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
-use crate::policy::{Access, Action, Rule, TrustStore};
+use crate::policy::{Access, Action, Digest, Rule, TrustStore};
 
 /// One setting that does not hold since its file is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Location {
     /// # Errors
     /// When the store is damaged: a warning, by which the configuration is not trusted.
     pub fn is_trusted(&self, config: &Config, store: &TrustStore) -> Result<bool> {
-        match (self.how, config.digest) {
+        match (self.how, config.content()) {
             (How::Named | How::Variable | How::User, _) => Ok(true),
             (How::Found, None) => Ok(false),
             (How::Found, Some(digest)) => store.is_trusted(&self.path, digest),
@@ -69,6 +69,23 @@ impl Location {
 }
 
 impl Config {
+    /// The digest of what is trusted: the bytes that were read from the configuration and, as they are now, the files
+    /// that decide what its hooks do. None for a configuration without a file.
+    pub fn content(&self) -> Option<Digest> {
+        let files: Vec<&PathBuf> = self.hooks.iter().flat_map(HookConfig::files).collect();
+        let own = self.digest?;
+        if files.is_empty() {
+            return Some(own);
+        }
+        let mut all = own.to_string();
+        for file in files {
+            // One that cannot be read is not what was trusted.
+            let digest = std::fs::read(file).ok().map(|bytes| Digest::of(&bytes).to_string());
+            all.push_str(&format!("\n{:?} {}", file, digest.unwrap_or_default()));
+        }
+        Some(Digest::of(all.as_bytes()))
+    }
+
     /// Narrows an untrusted configuration to reading its own folder; says of every setting that no longer holds
     /// what happens instead.
     pub fn restrict_untrusted(&mut self) -> Vec<Inert> {
@@ -230,7 +247,6 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use std::fs;
-    use std::path::PathBuf;
 
     use super::*;
     use crate::config::{Environment, Folders, ensure_private};
