@@ -21,6 +21,9 @@ const TIME: &str = "0000-00-00T00:00:00.000Z";
 /// hexadecimal digit.
 const STARTS: [&str; 2] = ["\"log\":\"????????????????\",\"", "\"event\":\"unfinished\",\"torn_bytes\":0"];
 
+/// The most marks of one piece: each but the last is what a crash left while it was written.
+const MAX_MARKS: usize = 8;
+
 /// What a new line of a file follows, and what must be written first.
 pub(super) struct Resumed {
     pub head: Hash,
@@ -103,9 +106,19 @@ pub(super) fn is_marked(piece: &[u8]) -> bool {
 /// Whether `piece`, without a newline, can be what a crash left: the beginning of a line, or one that lacks nothing but
 /// its newline, perhaps with the beginning of what would have ended it.
 pub(super) fn is_unfinished(piece: &[u8], chain: &Chain) -> bool {
-    let mut ends = (0..=TORN.len()).filter_map(|length| piece.strip_suffix(TORN.get(..length)?));
-    let whole = piece.strip_suffix(TORN).unwrap_or(piece);
-    ends.any(is_beginning) || chain.open(whole).is_ok()
+    if chain.open(piece.strip_suffix(TORN).unwrap_or(piece)).is_ok() {
+        return true;
+    }
+    let mut line = piece;
+    for _ in 0..=MAX_MARKS {
+        if is_beginning(line) {
+            return true;
+        }
+        let mut ends = (1..=TORN.len()).filter_map(|length| line.strip_suffix(TORN.get(..length)?));
+        let Some(rest) = ends.next() else { return false };
+        line = rest;
+    }
+    false
 }
 
 /// Whether `piece` is the beginning of a line that this version writes, and not all of one.
