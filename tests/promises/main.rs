@@ -26,6 +26,7 @@ mod a_load_names_every_import;
 mod a_load_says_what_a_file_is;
 mod a_rule_holds_by_every_spelling;
 mod a_schema_and_the_runtime_agree;
+mod a_secret_is_in_nothing_that_a_tool_says;
 mod a_tool_cannot_change_what_it_may_only_read;
 mod a_tool_cannot_leave_its_grant;
 mod a_tool_cannot_open_special_files;

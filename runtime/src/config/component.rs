@@ -185,6 +185,7 @@ impl Validator<'_, '_> {
         }
         let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw.grant, enabled);
         grant.config = self.strings(&address.key("config"), raw.config);
+        grant.secrets = self.secrets(&address.key("secrets"), raw.secrets, &grant.config);
         Some(ComponentConfig {
             digest,
             group: raw.group,
@@ -211,8 +212,10 @@ impl Validator<'_, '_> {
         let items = (0..tools).map(|index| (format!("tools[{index}]"), address.key("tools").item(index)));
         let renames =
             raw.rename.keys().map(|name| (format!("rename.{name}"), address.key("rename").key(name)));
+        let secrets =
+            raw.secrets.keys().map(|name| (format!("secrets.{name}"), address.key("secrets").key(name)));
         let plain = ["digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
-        let all = plain.into_iter().chain(items).chain(renames);
+        let all = plain.into_iter().chain(items).chain(renames).chain(secrets);
         all.filter(|(_, address)| self.document.has(address))
             .map(|(key, address)| (key, self.document.origin(&address)))
             .collect()

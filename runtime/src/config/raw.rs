@@ -114,6 +114,9 @@ pub(super) struct RawComponent {
     pub(super) instructions: Option<String>,
     /// Values that the component reads through `wasi:config/store`. Not for secrets.
     pub(super) config: BTreeMap<String, String>,
+    /// Secrets by name. Each is taken out of all that the component's tools say; the component itself gets it only with
+    /// `readable = true`.
+    pub(super) secrets: BTreeMap<String, RawSecret>,
     /// What you declare of all its tools.
     pub(super) hints: RawHints,
     /// How much lenient spelling in arguments is mended. Default "decode".
@@ -124,6 +127,18 @@ pub(super) struct RawComponent {
     pub(super) limits: RawLimits,
     /// Settings of single tools, by tool name or `interface.function`.
     pub(super) tool: BTreeMap<String, RawTool>,
+}
+
+/// A secret: where its value comes from, one of `env` and `file`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `env` or `file`", default)]
+pub(super) struct RawSecret {
+    /// The environment variable of the host that holds it.
+    pub(super) env: Option<String>,
+    /// The file that holds it, which only its owner may read. Relative to this file.
+    pub(super) file: Option<String>,
+    /// Whether the component may read it, through `wasi:config/store` under this name. Default false.
+    pub(super) readable: Option<bool>,
 }
 
 /// What a component may reach.

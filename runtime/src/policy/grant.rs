@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Secret;
+
 /// How far a directory grant goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -54,6 +56,8 @@ pub struct Grant {
     pub env: BTreeMap<String, String>,
     /// Values of `wasi:config/store`.
     pub config: BTreeMap<String, String>,
+    /// Secrets by name: taken out of all that the component's tools say.
+    pub secrets: BTreeMap<String, Secret>,
 }
 
 impl Grant {
@@ -86,6 +90,13 @@ impl Grant {
     #[must_use]
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.insert(name.into(), value.into());
+        self
+    }
+
+    /// Names a secret.
+    #[must_use]
+    pub fn secret(mut self, name: impl Into<String>, secret: Secret) -> Self {
+        self.secrets.insert(name.into(), secret);
         self
     }
 

@@ -9,6 +9,7 @@ mod grant;
 mod private;
 mod protect;
 mod rule;
+mod secret;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
@@ -22,4 +23,5 @@ pub(crate) use rule::lexical;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
+pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use trust::TrustStore;

@@ -1,5 +1,6 @@
 //! The path of one call, in the order of the steps that the architecture numbers.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,15 +12,17 @@ use super::answer::Answering;
 use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
+use super::hidden::{hide, reveal};
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
-use crate::audit::{Facts, Record};
+use crate::audit::{Facts, Record, Redact};
 use crate::call::{
     Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation,
 };
 use crate::hook::{HookCall, HostHandle, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
+use crate::output::Redactor;
 use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
@@ -48,17 +51,30 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         telemetry::found(&span, placed.tool.component());
     }
     match (end, &placed) {
-        (Ok(Ran { limits, ended, totals }), Some(placed)) => {
+        (Ok(Ran { limits, mut ended, totals }), Some(placed)) => {
+            if let Some(redactor) = placed.tool.redactor() {
+                redactor.ended(&mut ended);
+            }
             answering(&shared, &call, &limits).answer(&placed.tool, ended, &mut outcome);
             if let Some(totals) = totals {
                 totals.put_into(&mut outcome);
             }
         }
-        (Err(error), _) => fail(&shared, &call, error, &mut outcome),
+        (Err(mut error), placed) => {
+            if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
+                redactor.error(&mut error);
+            }
+            fail(&shared, &call, error, &mut outcome);
+        }
         (Ok(_), None) => fail(&shared, &call, lost(), &mut outcome),
+    }
+    let redactor = placed.as_ref().and_then(|placed| placed.tool.redactor());
+    if let Some(redactor) = redactor {
+        outcome.warnings.iter_mut().for_each(|warning| redactor.warning(warning));
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
     if let Some(audit) = &shared.audit {
+        let redact = redactor.map(|redactor| redacting(redactor));
         let record = Record {
             outcome: &outcome,
             tool: placed.as_ref().map(|placed| facts(&placed.tool)),
@@ -67,7 +83,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             principal: call.session.state.identity.user.as_deref(),
             decisions: &verdicts,
             started: began,
-            redact: None,
+            redact: redact.as_ref().map(|redact| -> Redact<'_> { redact }),
         };
         if let Err(error) = audit.write(&record) {
             telemetry::audit_failed(&error);
@@ -168,9 +184,11 @@ impl Passage {
         let timers = shared.sandbox.handle();
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
         let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
+        let hidden = hide(&mut hooked);
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         let mut reasons = whole.within_anywhere(deciding).await?;
+        reveal(&mut hooked, hidden);
         self.arguments = shared.audit.is_some().then(|| hooked.arguments.clone());
         let original = original.as_ref().unwrap_or(&hooked.arguments);
         let (mut asked, rules) = self.ruled(shared, &placed, whole, original, &hooked.arguments).await?;
@@ -207,7 +225,7 @@ impl Passage {
         whole: &Whole<'_>,
         placed: &Arc<Placed>,
         limits: Arc<EffectiveLimits>,
-        hooked: HookCall,
+        mut hooked: HookCall,
     ) -> Result<Ran, CallError> {
         let hooks = &placed.hooks;
         // What a hook may still replace nobody has seen.
@@ -226,15 +244,18 @@ impl Passage {
         self.outcome.usage.from_cache = ended.verdicts.iter().any(|verdict| verdict.action == Action::Reuse);
         self.verdicts.append(&mut ended.verdicts);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        hide(&mut hooked);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
         let timers = shared.sandbox.handle();
         let ended = post_hooks(&hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
         if has_post {
+            let events = call.events.clone().redacting(placed.tool.redactor());
             let released = async {
                 for chunk in &ended.chunks {
-                    call.events.chunk(chunk.clone()).await;
+                    events.chunk(chunk.clone()).await;
                 }
+                events.rest().await;
                 Ok(())
             };
             // A listener that is too slow for the rest of the call's time still gets it all with the outcome.
@@ -242,6 +263,10 @@ impl Passage {
         }
         Ok(Ran { limits, ended, totals: Some(totals) })
     }
+}
+
+fn redacting(redactor: &Redactor) -> impl for<'t> Fn(&'t str) -> Cow<'t, str> + Sync {
+    move |text| redactor.text(text)
 }
 
 fn answering<'a>(shared: &'a Shared, call: &'a Call, limits: &'a EffectiveLimits) -> Answering<'a> {

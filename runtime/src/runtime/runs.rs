@@ -38,6 +38,22 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     /// One run: a place, the native code, the cell. `events` are who listens to it.
     pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
+        let redactor = self.tool.redactor();
+        let events = events.redacting(redactor);
+        let mut ended = self.unredacted(arguments, events.clone()).await;
+        if let Some(redactor) = redactor {
+            redactor.ended(&mut ended);
+            // A listener that is too slow for it still gets it with the outcome.
+            let rest = async {
+                events.rest().await;
+                Ok(())
+            };
+            let _ = self.whole.within_anywhere(rest).await;
+        }
+        ended
+    }
+
+    async fn unredacted(&self, arguments: Value, events: EventSinks) -> Ended {
         let sandbox = &self.shared.sandbox;
         let permit =
             match sandbox.entered(self.whole.within(self.shared.door.enter(self.whole.deadline))).await {
@@ -96,7 +112,7 @@ impl Runs<'_> {
             limits,
             dirs: Arc::clone(dirs),
             env: Arc::clone(&component.env),
-            config: Arc::clone(&component.config),
+            config: Arc::clone(&component.config_of_calls),
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,

@@ -236,7 +236,7 @@ impl Cell {
         if stdout.total() > limit {
             return Ok(Err(end::limit_error(Limit::ResultBytes, stdout.total(), &self.limits)));
         }
-        let printed = stdout.text().unwrap_or_default();
+        let printed = stdout.text(self.events.redactor()).unwrap_or_default();
         Ok(Ok(match ended {
             Ok(()) => Returned::Printed(printed),
             Err(()) => Returned::ToolError(Some(Value::String(printed))),

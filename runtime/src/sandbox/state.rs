@@ -1,5 +1,6 @@
 //! What a store holds: everything of one call that host functions and the limiter need.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::component::ResourceTable;
@@ -130,14 +131,18 @@ fn charge(used: &mut u64, bytes: u64, limit: Limit, limits: &EffectiveLimits) ->
 
 impl CellState {
     /// Keeps a log record within the call's limit, or counts it. Returns what of the text is kept.
-    pub fn log<'a>(&mut self, level: &str, text: &'a str) -> Option<&'a str> {
+    pub fn log<'a>(&mut self, level: &str, text: &'a str) -> Option<Cow<'a, str>> {
         let kept = self.logs.len();
         if kept >= self.budget.limits().get_usize(Limit::LogRecords) {
             self.dropped_logs = self.dropped_logs.saturating_add(1);
             return None;
         }
-        let kept = text.get(..text.floor_char_boundary(MAX_RECORD_BYTES)).unwrap_or_default();
-        self.logs.push(Log::new(level, kept));
+        let start = text.get(..text.floor_char_boundary(MAX_RECORD_BYTES)).unwrap_or_default();
+        let kept = match self.events.redactor() {
+            Some(redactor) if start.len() < text.len() => redactor.cut_end(start).into(),
+            _ => Cow::Borrowed(start),
+        };
+        self.logs.push(Log::new(level, kept.as_ref()));
         Some(kept)
     }
 }

@@ -57,12 +57,14 @@ impl LoadedHook {
             grant: Grant::none(),
             instructions: None,
             repair: RepairMode::default(),
+            redactor: None,
             name,
         };
         let component = LoadedComponent {
             owner: Arc::new(owner),
             env: Arc::default(),
             config: Arc::default(),
+            config_of_calls: Arc::default(),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
             bytes: Arc::new(bytes),
@@ -79,6 +81,7 @@ impl LoadedComponent {
         Self {
             owner: Arc::clone(&self.owner),
             env: Arc::clone(&self.env),
+            config_of_calls: Arc::new(values.clone().into_iter().collect()),
             config: Arc::new(values.into_iter().collect()),
             is_self_contained: self.is_self_contained,
             footprint: self.footprint,
