@@ -32,6 +32,7 @@ mod a_tool_cannot_leave_its_grant;
 mod a_tool_cannot_open_special_files;
 mod a_tool_cannot_see_what_is_not_granted;
 mod a_tool_cannot_touch_what_is_denied;
+mod a_tool_keeps_what_it_may;
 mod an_agent_loop_answers_every_call;
 mod an_argument_is_mended_or_refused;
 mod an_argument_reaches_a_command;

@@ -28,6 +28,7 @@ impl Validator<'_, '_> {
             origins.push(self.document.origin(&address));
         }
         grant.env = self.strings(&table.key("env"), raw.env);
+        grant.state = raw.state.unwrap_or_default();
         (grant, origins)
     }
 

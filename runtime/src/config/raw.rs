@@ -17,7 +17,7 @@ use super::component::RepairMode;
 use super::raw_hook::RawHook;
 use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
-use crate::policy::{Access, Action};
+use crate::policy::{Access, Action, StateScope};
 
 /// The configuration of toolcell.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -149,6 +149,8 @@ pub(super) struct RawGrant {
     pub(super) dirs: Vec<RawDir>,
     /// Environment variables with their values; the host's own are never seen.
     pub(super) env: BTreeMap<String, String>,
+    /// For how long values are kept that the component sets through `wasi:keyvalue`. Default "none".
+    pub(super) state: Option<StateScope>,
 }
 
 /// A host folder that a component sees.

@@ -171,7 +171,7 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         })
         .collect();
     let env: Vec<&String> = component.grant.env.keys().collect();
-    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env }));
+    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env, "state": component.grant.state }));
     shown.insert("limits".to_owned(), show_limits(limits));
     let tools = component.tool_settings.iter().map(|(name, settings)| {
         let limits = Limits::resolve([outer, &component.limits, &settings.limits]);

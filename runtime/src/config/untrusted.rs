@@ -17,7 +17,7 @@ use super::hooks::{HookConfig, HookKind};
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
-use crate::policy::{Access, TrustStore};
+use crate::policy::{Access, StateScope, TrustStore};
 
 /// One setting that does not hold since its file is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +80,7 @@ impl Config {
             restrict_dirs(component, folder.as_deref(), &mut inert);
             restrict_env(component, &self.origins, &mut inert);
             restrict_secrets(component, &mut inert);
+            restrict_state(component, &mut inert);
             restrict_hints(component, &mut inert);
             component.limits = narrowed(&component.limits, &mut inert);
             for settings in component.tool_settings.values_mut() {
@@ -183,6 +184,14 @@ fn restrict_env(component: &mut ComponentConfig, origins: &BTreeMap<String, Orig
 fn restrict_secrets(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
     for name in std::mem::take(&mut component.grant.secrets).into_keys() {
         inert.push(Inert::new(&component.origin_of(&format!("secrets.{name}")), "is not read"));
+    }
+}
+
+/// The values of a component belong to its name, which another configuration may have given to another one.
+fn restrict_state(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    if matches!(component.grant.state, StateScope::Session | StateScope::Persistent) {
+        component.grant.state = StateScope::Call;
+        inert.push(Inert::new(&component.origin_of("grant.state"), "keeps nothing between calls"));
     }
 }
 

@@ -16,10 +16,11 @@ use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome};
 use crate::hook::{Core, HookCall};
+use crate::kept::Place;
 use crate::limits::EffectiveLimits;
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, catch_unwind, stopped_at_deadline,
+    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, catch_unwind, stopped_at_deadline,
 };
 use crate::telemetry;
 use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeEvents, NativeFunction, Tool};
@@ -113,11 +114,23 @@ impl Runs<'_> {
             dirs: Arc::clone(dirs),
             env: Arc::clone(&component.env),
             config: Arc::clone(&component.config_of_calls),
+            keeping: self.keeping(component),
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
         };
         sandbox.run(cell, permit).await
+    }
+
+    /// What values the call may keep.
+    fn keeping(&self, component: &LoadedComponent) -> KeepGrant {
+        let (folder, session) = (self.shared.sandbox.kept(), self.call.session.state.name());
+        let owner = &component.owner;
+        KeepGrant {
+            place: Place::of(owner.grant.state, folder, &owner.name, session),
+            read_only: self.tool.is_read_only(),
+            setting: Arc::clone(&component.state_setting),
+        }
     }
 
     /// A native function. What it cannot do without its caller's executor it does there: timers are the only thing

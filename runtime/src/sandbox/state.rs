@@ -10,6 +10,7 @@ use wasmtime_wasi_config::WasiConfigVariables;
 use super::deadline::Watch;
 use super::denials::Denials;
 use super::dirs::DirsState;
+use super::host::Keeping;
 use super::limiter::Limiter;
 use super::stdio::Sink;
 use crate::call::{Content, Log};
@@ -53,6 +54,7 @@ pub(crate) struct CellState {
     pub limiter: Limiter,
     pub dirs: DirsState,
     pub config: Arc<WasiConfigVariables>,
+    pub keeping: Keeping,
     pub context: Arc<CallContext>,
     pub watch: Watch,
     pub budget: Budget,

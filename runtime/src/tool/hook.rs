@@ -67,6 +67,7 @@ impl LoadedHook {
             config_of_calls: Arc::default(),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
+            state_setting: NO_STATE.into(),
             bytes: Arc::new(bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
@@ -74,6 +75,9 @@ impl LoadedHook {
         Ok(Self { component, interface, pre, post })
     }
 }
+
+/// Why no setting lets a hook keep values.
+const NO_STATE: &str = "none: hooks keep no values";
 
 impl LoadedComponent {
     /// The same component with other configuration values, not compiled yet.
@@ -85,6 +89,7 @@ impl LoadedComponent {
             config: Arc::new(values.into_iter().collect()),
             is_self_contained: self.is_self_contained,
             footprint: self.footprint,
+            state_setting: Arc::clone(&self.state_setting),
             bytes: Arc::clone(&self.bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),

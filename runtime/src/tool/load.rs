@@ -16,6 +16,7 @@ use super::misset::{listed, misset, placed};
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
+use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
 use crate::output::{Redactor, redaction_mark};
 use crate::policy::Digest;
@@ -163,6 +164,8 @@ impl Loader<'_> {
         warnings.extend(lints(&inspection).into_iter().map(|lint| format!("{name}: {lint}")));
         let package = inspection.package.clone().unwrap_or_default();
         let setting = self.config.dirs_setting();
+        let state = self.config.origin_of("grant.state");
+        kept::check(self.config.grant.state, &placed(&state.setting, state.at.as_deref()))?;
         let secrets = self.secrets()?;
         let named = secrets.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let redactor = Redactor::new(named).map_err(|told| wrong(format!("its secrets: {told}")))?;
@@ -186,6 +189,7 @@ impl Loader<'_> {
             config_of_calls: Arc::new(config_of_calls.into_iter().collect()),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
+            state_setting: self.config.state_setting().into(),
             bytes: Arc::new(bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),

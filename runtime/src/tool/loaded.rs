@@ -24,6 +24,8 @@ pub(crate) struct LoadedComponent {
     pub is_self_contained: bool,
     /// What one instance of it begins with.
     pub footprint: Footprint,
+    /// The setting by which it may keep values.
+    pub state_setting: Arc<str>,
     pub(super) bytes: Arc<Cow<'static, [u8]>>,
     pub(super) fuel: OnceCell<Arc<Prepared>>,
     pub(super) epoch: OnceCell<Arc<Prepared>>,

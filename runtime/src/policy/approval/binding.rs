@@ -60,7 +60,7 @@ fn identity(bound: &Bound<'_>) -> Digest {
         fields.add(field);
     }
     // Taken apart as a whole, so that a new kind of grant cannot be left out.
-    let Grant { dirs, env, config, secrets } = bound.grant;
+    let Grant { dirs, env, config, secrets, state } = bound.grant;
     fields.list("dirs", dirs.len());
     for DirGrant { host, guest, access, deny } in dirs {
         fields.bytes(host.as_os_str().as_encoded_bytes());
@@ -90,6 +90,7 @@ fn identity(bound: &Bound<'_>) -> Digest {
         }
         fields.add(if *readable { "readable" } else { "kept" });
     }
+    fields.add(state.as_str());
     fields.digest()
 }
 
