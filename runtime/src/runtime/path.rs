@@ -1,6 +1,5 @@
 //! The path of one call, in the order of the steps that the architecture numbers.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,16 +12,13 @@ use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
 use super::hidden::{hide, reveal};
+use super::passage::Passage;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
-use crate::audit::{Facts, Record, Redact};
-use crate::call::{
-    Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation,
-};
+use crate::call::{Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Violation};
 use crate::hook::{HookCall, HostHandle, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
-use crate::output::Redactor;
 use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
@@ -37,7 +33,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let span = telemetry::call(&call.call.name);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let refusal = call.refusal.take();
-    let mut passage = Passage::of(&call);
+    let mut passage = Passage::of(&call, began, started);
     let end = async {
         if let Some(error) = refusal {
             return Err(error);
@@ -46,54 +42,42 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         passage.ran(&shared, &call, &Whole::of(&shared, &call, started), arguments).await
     };
     let end = end.instrument(span.clone()).await;
-    let Passage { mut outcome, verdicts, placed, arguments } = passage;
-    if let Some(placed) = &placed {
+    if let Some(placed) = &passage.placed {
         telemetry::found(&span, placed.tool.component());
     }
+    let placed = passage.placed.clone();
+    let outcome = &mut passage.outcome;
     match (end, &placed) {
         (Ok(Ran { limits, mut ended, totals }), Some(placed)) => {
             if let Some(redactor) = placed.tool.redactor() {
                 redactor.ended(&mut ended);
             }
-            answering(&shared, &call, &limits).answer(&placed.tool, ended, &mut outcome);
+            answering(&shared, &call, &limits).answer(&placed.tool, ended, outcome);
             if let Some(totals) = totals {
-                totals.put_into(&mut outcome);
+                totals.put_into(outcome);
             }
         }
         (Err(mut error), placed) => {
             if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
                 redactor.error(&mut error);
             }
-            fail(&shared, &call, error, &mut outcome);
+            fail(&shared, &call, error, outcome);
         }
-        (Ok(_), None) => fail(&shared, &call, lost(), &mut outcome),
+        (Ok(_), None) => fail(&shared, &call, lost(), outcome),
     }
-    let redactor = placed.as_ref().and_then(|placed| placed.tool.redactor());
-    if let Some(redactor) = redactor {
+    if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
         outcome.warnings.iter_mut().for_each(|warning| redactor.warning(warning));
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
-    if let Some(audit) = &shared.audit {
-        let redact = redactor.map(|redactor| redacting(redactor));
-        let record = Record {
-            outcome: &outcome,
-            tool: placed.as_ref().map(|placed| facts(&placed.tool)),
-            arguments: arguments.as_ref(),
-            session: call.session.state.name(),
-            principal: call.session.state.identity.user.as_deref(),
-            decisions: &verdicts,
-            started: began,
-            redact: redact.as_ref().map(|redact| -> Redact<'_> { redact }),
-        };
-        if let Err(error) = audit.write(&record) {
-            telemetry::audit_failed(&error);
-            outcome.content.clear();
-            outcome.structured = None;
-            fail(&shared, &call, unrecorded(&error), &mut outcome);
-        }
+    if let Err(error) = passage.record() {
+        telemetry::audit_failed(&error);
+        let outcome = &mut passage.outcome;
+        outcome.content.clear();
+        outcome.structured = None;
+        fail(&shared, &call, unrecorded(&error), outcome);
     }
-    telemetry::called(&span, &outcome);
-    outcome
+    telemetry::called(&span, &passage.outcome);
+    passage.finish()
 }
 
 /// No call runs that could not be recorded.
@@ -117,19 +101,6 @@ fn fail(shared: &Shared, call: &Call, error: CallError, outcome: &mut Outcome) {
     answering(shared, call, &EffectiveLimits::default()).fail(error, outcome);
 }
 
-fn facts(tool: &Tool) -> Facts<'_> {
-    Facts { component: tool.component(), digest: Some(tool.owner.digest), origin: tool.origin() }
-}
-
-/// What is known of a call on its way.
-struct Passage {
-    outcome: Outcome,
-    verdicts: Vec<Verdict>,
-    placed: Option<Arc<Placed>>,
-    /// The canonical arguments, where a record needs them.
-    arguments: Option<Value>,
-}
-
 /// How a call ended that was allowed to run.
 struct Ran {
     limits: Arc<EffectiveLimits>,
@@ -139,10 +110,6 @@ struct Ran {
 }
 
 impl Passage {
-    fn of(call: &Call) -> Self {
-        Self { outcome: Outcome::begin(&call.call), verdicts: Vec::new(), placed: None, arguments: None }
-    }
-
     /// Steps 2 to 10. An error is one of a call that never ran.
     async fn ran(
         &mut self,
@@ -156,12 +123,12 @@ impl Passage {
         let limits = effective(&placed.tool, call);
         let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
         self.outcome.repaired = repaired;
-        self.arguments = shared.audit.is_some().then(|| arguments.clone());
+        self.keep_arguments(&placed.tool, &arguments);
         if !placed.is_free() {
             // On the heap: most calls have neither, and every call would carry the room for them.
             return Box::pin(self.decided(shared, call, whole, placed, limits, arguments)).await;
         }
-        if shared.audit.is_some() {
+        if self.keeps_record() {
             Box::pin(self.ruled(shared, &placed, whole, &arguments, &arguments)).await?;
         }
         let meta = meta(call);
@@ -189,7 +156,7 @@ impl Passage {
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         let mut reasons = whole.within_anywhere(deciding).await?;
         reveal(&mut hooked, hidden);
-        self.arguments = shared.audit.is_some().then(|| hooked.arguments.clone());
+        self.keep_arguments(&placed.tool, &hooked.arguments);
         let original = original.as_ref().unwrap_or(&hooked.arguments);
         let (mut asked, rules) = self.ruled(shared, &placed, whole, original, &hooked.arguments).await?;
         let only_rules = reasons.is_empty();
@@ -263,10 +230,6 @@ impl Passage {
         }
         Ok(Ran { limits, ended, totals: Some(totals) })
     }
-}
-
-fn redacting(redactor: &Redactor) -> impl for<'t> Fn(&'t str) -> Cow<'t, str> + Sync {
-    move |text| redactor.text(text)
 }
 
 fn answering<'a>(shared: &'a Shared, call: &'a Call, limits: &'a EffectiveLimits) -> Answering<'a> {
@@ -423,7 +386,7 @@ fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
 }
 
 /// Milliseconds with three digits: microseconds are what the clock is good for.
-fn milliseconds(duration: Duration) -> f64 {
+pub(super) fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
