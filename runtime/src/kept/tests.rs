@@ -179,7 +179,7 @@ mod files {
                 .unwrap()
         };
         let mut known = 0;
-        for round in 0..100_u64 {
+        for round in 0..30_u64 {
             let mut children = [spawn(), spawn()];
             for (index, child) in children.iter_mut().enumerate() {
                 // Killed after a different number of lines, wherever it is then.
@@ -189,7 +189,7 @@ mod files {
                         .strip_prefix("kept ")
                         .map(|number| number.parse::<u64>().unwrap())
                 });
-                let take = usize::try_from((round * 7 + 3) % 11).unwrap() * (1 - index) + 1;
+                let take = usize::try_from((round * 7 + 3) % 4).unwrap() * (1 - index) + 1;
                 for number in numbers.take(take) {
                     known = number.max(known);
                 }
@@ -204,7 +204,7 @@ mod files {
             assert_eq!(number("one"), number("two"), "round {round}");
             known = store.increment("b", "n", 0, ROOM).unwrap();
         }
-        assert!(known >= 200, "{known}");
+        assert!(known >= 60, "{known}");
         let Store::File(file) = Store::open(&place(folder.path(), "persistent"), PATIENCE).unwrap() else {
             unreachable!("it is a file")
         };
