@@ -27,6 +27,7 @@ fn help_is_there_for_every_command() {
         "approvals pending",
         "approvals allow",
         "approvals revoke",
+        "approvals reset",
         "trust",
         "cache",
         "cache list",
