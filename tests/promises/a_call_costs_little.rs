@@ -163,7 +163,9 @@ async fn a_rule_a_hook_and_the_audit_add_little() {
     let [bare, decided, audited, raw] = times.map(median);
     let [policy, audit] = [decided, audited].map(|whole| whole.saturating_sub(bare));
     #[expect(clippy::print_stdout, reason = "the figures are worth reading in a passing run as well")]
-    let () = println!("bare engine {raw:?}, call {bare:?}, a rule and a hook add {policy:?}, with audit {audit:?}");
+    let () = println!(
+        "bare engine {raw:?}, call {bare:?}, a rule and a hook add {policy:?}, with audit {audit:?}"
+    );
     let of_raw = |added: Duration| added.as_secs_f64() / raw.as_secs_f64();
     assert!(of_raw(policy) <= ALLOWED_OF_POLICY, "a rule and a hook add {policy:?} to {bare:?}");
     assert!(of_raw(audit) <= ALLOWED_OF_AUDIT, "with the audit they add {audit:?} to {bare:?}");

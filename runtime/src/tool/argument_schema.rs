@@ -1,11 +1,11 @@
-//! Arguments of tools that are described by a JSON Schema rather than by types.
+//! Arguments and results that are described by a JSON Schema rather than by types.
 
 use jsonschema::Validator;
 use serde_json::Value;
 
 use crate::call::Violation;
 
-/// A compiled JSON Schema of arguments.
+/// A compiled JSON Schema.
 pub(crate) struct ArgumentSchema(Validator);
 
 /// Violations that are told of one call; a model mends a few at a time.
@@ -23,8 +23,13 @@ impl ArgumentSchema {
         jsonschema::draft202012::new(schema).map(Self).map_err(|error| error.to_string())
     }
 
-    /// What of the arguments does not fit.
-    pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
+    /// Whether the value fits.
+    pub fn admits(&self, value: &Value) -> bool {
+        self.0.is_valid(value)
+    }
+
+    /// What of the value does not fit.
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let violation = |error: jsonschema::ValidationError<'_>| {
             let path = error.instance_path().to_string();
             let kind = kind_of(error.instance());
@@ -33,7 +38,7 @@ impl ArgumentSchema {
             let end = expected.floor_char_boundary(MAX_EXPECTED_BYTES);
             Violation::new(path, expected.get(..end).unwrap_or_default(), kind)
         };
-        self.0.iter_errors(arguments).take(MAX_VIOLATIONS).map(violation).collect()
+        self.0.iter_errors(value).take(MAX_VIOLATIONS).map(violation).collect()
     }
 }
 

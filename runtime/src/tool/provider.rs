@@ -54,10 +54,15 @@ pub(super) fn provided(
     if listed.len() > MAX_TOOLS {
         return Err(wrong(format!("it names {} tools, and {MAX_TOOLS} are allowed", listed.len())));
     }
-    let mut candidates = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for definition in listed {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_taken = candidates.iter().any(|other| other.offered.name == name);
         match candidate(&name, &cleaned(definition), &call) {
+            Ok(_) if is_taken => warnings.push(format!(
+                "{}: a second `{name}` is no tool: the first one has the name",
+                component.owner.name
+            )),
             Ok(candidate) => candidates.push(candidate),
             Err(why) => {
                 let name = clean(name.get(..name.floor_char_boundary(64)).unwrap_or_default()).into_owned();
@@ -138,6 +143,9 @@ fn candidate(name: &str, definition: &Value, call: &Arc<Entry>) -> std::result::
     };
     let input_schema = schema(text("input_schema").unwrap_or_default(), "input schema")?;
     let output_schema = text("output_schema").map(|text| schema(text, "output schema")).transpose()?;
+    if let Some(schema) = &output_schema {
+        ArgumentSchema::new(schema).map_err(|error| format!("its output schema: {error}"))?;
+    }
     let arguments =
         ArgumentSchema::new(&input_schema).map_err(|error| format!("its input schema: {error}"))?;
     let description = text("description").unwrap_or_default();
