@@ -16,7 +16,6 @@ use super::rules;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
-use crate::output::clean;
 use crate::policy::Digest;
 use crate::schema::nearest;
 
@@ -190,7 +189,10 @@ impl Validator<'_, '_> {
                 Some(near) => format!("; did you mean `{near}`?"),
                 None => "; a component is in one by its `group`".to_owned(),
             };
-            self.problem(&table.item(index), format!("no component is in a group `{}`{hint}", clean(group)));
+            self.problem(
+                &table.item(index),
+                format!("no component is in a group `{}`{hint}", group.escape_debug()),
+            );
         }
         raw
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use super::{Batch, Call, Explanation, Runtime, path};
 use crate::call::ToolCall;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::policy::{Grant, Narrowing};
 use crate::registry::{Placed, Tools};
 use crate::tool::{AnyNativeTool, Tool};
@@ -143,7 +143,7 @@ impl Session {
     /// it back.
     ///
     /// # Errors
-    /// [`Error::Grant`](crate::Error::Grant) for a guest path that is not absolute and plain, a wrong pattern, and an
+    /// [`Error::Grant`] for a guest path that is not absolute and plain, a wrong pattern, and an
     /// empty name.
     pub fn narrow(self, narrowing: Narrowing) -> Result<Self> {
         let all = self.state.narrowing.clone().and(narrowing)?;
@@ -300,7 +300,7 @@ impl Session {
     fn made(&self) -> Vec<Result<Arc<Placed>>> {
         let Some(factory) = &self.runtime.shared.session_tools else { return Vec::new() };
         let made = catch_unwind(AssertUnwindSafe(|| factory(&self.state.identity)));
-        let failed = || vec![Err(crate::Error::component("session tools", "their factory panicked"))];
+        let failed = || vec![Err(Error::component("session tools", "their factory panicked"))];
         made.map_or_else(|_| failed(), |tools| tools.into_iter().map(|tool| self.place(tool)).collect())
     }
 

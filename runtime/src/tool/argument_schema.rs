@@ -1,6 +1,7 @@
 //! Arguments and results that are described by a JSON Schema rather than by types.
 
 use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use crate::call::Violation;
@@ -20,7 +21,12 @@ impl ArgumentSchema {
     /// # Errors
     /// When it is no JSON Schema, or refers to something outside of itself.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        jsonschema::draft202012::new(schema).map(Self).map_err(|error| error.to_string())
+        jsonschema::draft202012::new(schema).map(Self).map_err(|error| match error.kind() {
+            ValidationErrorKind::Referencing(_) => {
+                "it refers to something that is not in it, and nothing is fetched".to_owned()
+            }
+            _ => error.to_string(),
+        })
     }
 
     /// Whether the value fits.

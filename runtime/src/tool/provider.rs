@@ -57,15 +57,18 @@ pub(super) fn provided(
     let mut candidates: Vec<Candidate> = Vec::new();
     for definition in listed {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let is_taken = candidates.iter().any(|other| other.offered.name == name);
+        let is_taken = |found: &Candidate| {
+            candidates.iter().any(|other: &Candidate| other.offered.name == found.offered.name)
+        };
         match candidate(&name, &cleaned(definition), &call) {
-            Ok(_) if is_taken => warnings.push(format!(
-                "{}: a second `{name}` is no tool: the first one has the name",
-                component.owner.name
+            Ok(second) if is_taken(&second) => warnings.push(format!(
+                "{}: a second `{}` is no tool: the first one has the name",
+                component.owner.name, second.offered.name
             )),
             Ok(candidate) => candidates.push(candidate),
             Err(why) => {
                 let name = clean(name.get(..name.floor_char_boundary(64)).unwrap_or_default()).into_owned();
+                let why = clean(&why);
                 warnings.push(format!("{}: `{name}` is no tool: {why}", component.owner.name));
             }
         }
