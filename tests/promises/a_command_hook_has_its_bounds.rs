@@ -1,12 +1,15 @@
 //! A program that is a hook decides within its bounds, and leaves nothing behind, whatever it does.
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcell::hook::{CommandHook, Hook, HookCall, HookEntry, HookResult, Pre, async_trait};
-use toolcell::{ErrorKind, Grant, Limits, Outcome, Runtime, Status, ToolCall};
+use toolcell::policy::{Answer, Question, Rule};
+use toolcell::{ErrorKind, Grant, Limits, Outcome, Runtime, RuntimeBuilder, Status, ToolCall};
 
 use toolcell_tests::{builder, call, probe, process};
 
@@ -142,13 +145,20 @@ async fn whatever_else_it_does_refuses_the_call() {
 #[tokio::test]
 async fn it_sees_nothing_of_the_host_but_what_it_is_given() {
     let folder = tempfile::tempdir().unwrap();
-    let look = r#"tr '\0' '\n' < /proc/$$/environ >&2; ls /proc/$$/fd | tr '\n' ' ' >&2; pwd >&2; exit 2"#;
-    let hook = CommandHook::new(["sh", "-c", look]).folder(folder.path()).env("TOKEN", "t");
+    // A descriptor that every other child of this process gets.
+    let null = fs::File::open("/dev/null").unwrap();
+    let open = rustix::io::fcntl_dupfd_cloexec(&null, 200).unwrap();
+    rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
+    let is_open = format!("[ -e /proc/$$/fd/{} ]", open.as_raw_fd());
+    assert!(std::process::Command::new("sh").args(["-c", &is_open]).status().unwrap().success());
+    let look =
+        format!("tr '\\0' '\\n' < /proc/$$/environ >&2; {is_open} && echo leaked >&2; pwd >&2; exit 2");
+    let hook = CommandHook::new(["sh", "-c", &look]).folder(folder.path()).env("TOKEN", "t");
     let runtime = builder().component(probe(Grant::none(), Limits::new())).hook(hook).build().await.unwrap();
     let outcome = call(&runtime, "echo_string", json!({"value": "x"})).await;
     let mut told: Vec<String> = outcome.text().lines().map(str::to_owned).collect();
     let last = told.pop().unwrap();
-    assert_eq!(last, format!("0 1 2 {}", folder.path().canonicalize().unwrap().display()));
+    assert_eq!(last, folder.path().canonicalize().unwrap().display().to_string());
     told[0] = told[0].replace("the call was refused: ", "");
     told.sort();
     assert_eq!(told, ["PATH=/usr/local/bin:/usr/bin:/bin", "TOKEN=t"]);
@@ -214,10 +224,10 @@ async fn a_slow_one_is_killed_with_all_that_it_started() {
         exec 1>&- 2>&-; wait",
         file.display()
     );
-    let runtime = guarded(&script, |hook| hook.timeout(Duration::from_secs(2)));
+    let runtime = guarded(&script, |hook| hook.timeout(Duration::from_secs(5)));
     let outcome = call(&runtime, "echo_string", json!({"value": "x"})).await;
     assert_eq!(outcome.error_kind(), Some(ErrorKind::HookFailed));
-    assert!(outcome.error.unwrap().help.unwrap().contains("it took longer than 2s"));
+    assert!(outcome.error.unwrap().help.unwrap().contains("it took longer than 5s"));
     all_die(&written(&file, 18));
 }
 
@@ -291,4 +301,51 @@ async fn many_calls_run_it_at_once() {
         assert_eq!(outcome.await.unwrap().structured, Some(json!({"result": number})));
     }
     all_die(&written(&file, 120));
+}
+
+/// A hook that asks, and a later one that rewrites.
+fn asking_and_rewriting() -> RuntimeBuilder {
+    let specific = |text: &str| {
+        let script = before(&format!("echo '{{\"hookSpecificOutput\": {{{text}}}}}'"));
+        CommandHook::new(["sh", "-c", &script])
+    };
+    builder()
+        .component(probe(Grant::none(), Limits::new()))
+        .hook(specific(r#""permissionDecision": "ask", "permissionDecisionReason": "sure?""#))
+        .hook(specific(r#""permissionDecision": "allow", "updatedInput": {"value": "rewritten"}"#))
+}
+
+#[tokio::test]
+async fn what_is_approved_is_what_runs() {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&shown);
+    let approver = move |question: Question| {
+        let reasons: Vec<String> = question.reasons.iter().map(|reason| reason.text.clone()).collect();
+        seen.lock().unwrap().push((question.arguments, reasons));
+        async { Answer::Always }
+    };
+    let runtime = asking_and_rewriting().approver(approver).build().await.unwrap();
+    let outcome = call(&runtime, "echo_string", json!({"value": "x"})).await;
+    assert_eq!(outcome.text(), "rewritten");
+    let expected = (json!({"value": "rewritten"}), vec!["sure?".to_owned()]);
+    assert_eq!(*shown.lock().unwrap(), [expected]);
+
+    let unasked = asking_and_rewriting().build().await.unwrap();
+    let outcome = call(&unasked, "echo_string", json!({"value": "x"})).await;
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::ApprovalNeeded));
+}
+
+#[tokio::test]
+async fn rules_that_deny_hold_before_and_after_a_rewrite() {
+    for denied in ["x", "rewritten"] {
+        let rule = Rule::deny("echo_string").argument("value", denied);
+        let approver = |_: Question| async { Answer::Once };
+        let runtime = asking_and_rewriting().rule(rule).approver(approver).build().await.unwrap();
+        let outcome = call(&runtime, "echo_string", json!({"value": "x"})).await;
+        assert_eq!(
+            (outcome.status, outcome.error_kind()),
+            (Status::Denied, Some(ErrorKind::Denied)),
+            "{denied}"
+        );
+    }
 }

@@ -34,6 +34,7 @@ async fn its_decisions_are_followed() {
     assert_eq!((denied.status, denied.error_kind()), (Status::Denied, Some(ErrorKind::Denied)));
     assert_eq!(denied.text(), "the call was refused: echo_string is refused");
     assert_eq!(echoed("rewrite").await.text(), "rewritten");
+    assert_eq!(echoed("ask").await.error_kind(), Some(ErrorKind::ApprovalNeeded));
 }
 
 #[tokio::test]

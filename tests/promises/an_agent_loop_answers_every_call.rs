@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcell::format::{Format, Strict};
+use toolcell::policy::Rule;
 use toolcell::{Access, CancellationToken, Grant, Limits, Runtime, ToolComponent};
 use toolcell_tests::command_line::CommandLine;
 use toolcell_tests::model_server::{ModelServer, Reply};
@@ -29,7 +30,8 @@ fn runtime(folder: &Path) -> Runtime {
     built(
         builder()
             .component(ToolComponent::builtin("files").grant(files))
-            .component(probe(Grant::none(), Limits::new())),
+            .component(probe(Grant::none(), Limits::new()))
+            .rule(Rule::deny("glob").reason("use grep instead")),
     )
 }
 
@@ -251,6 +253,7 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
                 calls(format, &[("c1", "reed_file", read("a.txt"))]),
                 calls(format, &[("c2", "read_file", json!({ "file": "a.txt" }))]),
                 calls(format, &[("c3", "read_file", outside)]),
+                calls(format, &[("c4", "glob", json!({ "pattern": "*" }))]),
                 done(format, "I give up."),
             ],
         );
@@ -261,11 +264,12 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
             ("c1", "`read_file`"),
             ("c2", "/file"),
             ("c3", "outside the granted directories"),
+            ("c4", "the call was refused: use grep instead"),
         ]) {
             assert_eq!((id.as_str(), *failed), (expected_id, true), "{format}: {results:#?}");
             assert!(text.contains(expected), "{format}: {text}");
         }
-        assert_eq!(results.len(), 3);
+        assert_eq!(results.len(), 4);
     }
 }
 

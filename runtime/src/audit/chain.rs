@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::policy::hexadecimal;
+
 /// Bytes that one round of SHA-256 takes, to which HMAC pads its key (RFC 2104).
 const BLOCK: usize = 64;
 
@@ -123,7 +125,7 @@ fn decoded(digits: &[u8]) -> Option<[u8; 32]> {
 impl fmt::Display for Hash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(if self.is_keyed { "hmac-sha256:" } else { "sha256:" })?;
-        self.bytes.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(hexadecimal(&self.bytes, &mut [0; DIGITS]))
     }
 }
 

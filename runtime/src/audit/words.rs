@@ -63,6 +63,10 @@ impl<'a> Words<'a> {
 
 /// The beginning of `text` that takes at most `max` bytes as JSON, if that is not all of it.
 fn cut(text: &str, max: usize) -> Option<&str> {
+    // A letter takes at most six bytes.
+    if text.len() <= max / 6 {
+        return None;
+    }
     let mut length = 0_usize;
     for (at, letter) in text.char_indices() {
         length += match letter {

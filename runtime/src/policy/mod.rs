@@ -16,6 +16,7 @@ pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pendin
 pub use deny::DenySet;
 pub(crate) use deny::{normal, split_literal};
 pub use digest::Digest;
+pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant};
 pub use narrowing::Narrowing;
 pub use private::ensure_private;

@@ -36,12 +36,17 @@ impl Door {
         usize::try_from(self.admission.concurrent_cells.max(1)).unwrap_or(usize::MAX)
     }
 
+    /// A permit to run a cell, if one is free.
+    pub fn try_enter(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.cells).try_acquire_owned().ok()
+    }
+
     /// A permit to run a cell, at the latest at `deadline`. Must be polled where timers are in reach.
     ///
     /// # Errors
     /// `busy`, with the setting that allows more.
     pub async fn enter(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, CallError> {
-        if let Ok(permit) = Arc::clone(&self.cells).try_acquire_owned() {
+        if let Some(permit) = self.try_enter() {
             return Ok(permit);
         }
         let waiting = Waiting(&self.waiting);

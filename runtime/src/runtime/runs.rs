@@ -20,7 +20,7 @@ use crate::hook::{Core, HookCall};
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, catch_unwind, stopped_at_deadline,
+    CallContext, Cell, DirTemplate, Function, Invocation, Prepared, catch_unwind, stopped_at_deadline,
 };
 use crate::telemetry;
 use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeEvents, NativeFunction, Tool};
@@ -39,12 +39,10 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     /// One run: a place, the native code, the cell. `events` are who listens to it.
     pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
-        let sandbox = &self.shared.sandbox;
-        let permit =
-            match sandbox.entered(self.whole.within(self.shared.door.enter(self.whole.deadline))).await {
-                Ok(permit) => permit,
-                Err(error) => return Ended::failed(error),
-            };
+        let permit = match self.permit().await {
+            Ok(permit) => permit,
+            Err(error) => return Ended::failed(error),
+        };
         let span = telemetry::cell(self.tool.component(), self.tool.name());
         match &self.tool.body {
             Body::Component { component, dirs, env, entry } => {
@@ -57,6 +55,25 @@ impl Runs<'_> {
         }
     }
 
+    /// A place. Most calls find one free, and no timer is made for those.
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, CallError> {
+        if let Some(permit) = self.shared.door.try_enter() {
+            return Ok(permit);
+        }
+        let entering = self.whole.within(self.shared.door.enter(self.whole.deadline));
+        Box::pin(self.shared.sandbox.entered(entering)).await
+    }
+
+    /// The native code, which all but the first call find made.
+    async fn prepared(&self, component: &Arc<LoadedComponent>) -> Result<Arc<Prepared>, CallError> {
+        let (sandbox, meter) = (&self.shared.sandbox, self.tool.meter());
+        if let Some(prepared) = component.prepared_before(meter) {
+            return Ok(prepared);
+        }
+        let preparing = async { component.prepared(sandbox, meter).await.map_err(|error| broken(&error)) };
+        Box::pin(sandbox.entered(self.whole.within(preparing))).await
+    }
+
     async fn cell(
         &self,
         component: &Arc<LoadedComponent>,
@@ -67,9 +84,7 @@ impl Runs<'_> {
         permit: OwnedSemaphorePermit,
     ) -> Ended {
         let sandbox = &self.shared.sandbox;
-        let ready =
-            async { component.prepared(sandbox, self.tool.meter()).await.map_err(|error| broken(&error)) };
-        let prepared = match sandbox.entered(self.whole.within(ready)).await {
+        let prepared = match self.prepared(component).await {
             Ok(prepared) => prepared,
             Err(error) => return Ended::failed(error),
         };

@@ -28,14 +28,22 @@ pub(crate) struct LoadedComponent {
 }
 
 impl LoadedComponent {
+    /// The component's native code for `meter`, if it was needed before.
+    pub fn prepared_before(&self, meter: Meter) -> Option<Arc<Prepared>> {
+        self.slot(meter).get().map(Arc::clone)
+    }
+
+    fn slot(&self, meter: Meter) -> &OnceCell<Arc<Prepared>> {
+        match meter {
+            Meter::Fuel => &self.fuel,
+            Meter::Epoch => &self.epoch,
+        }
+    }
+
     /// The component's native code for `meter`, compiled when first needed and only once, on a thread that may
     /// wait: other calls go on.
     pub async fn prepared(self: &Arc<Self>, sandbox: &Arc<Sandbox>, meter: Meter) -> Result<Arc<Prepared>> {
-        let slot = match meter {
-            Meter::Fuel => &self.fuel,
-            Meter::Epoch => &self.epoch,
-        };
-        let prepared = slot.get_or_try_init(|| async {
+        let prepared = self.slot(meter).get_or_try_init(|| async {
             let (begun, span) = (Instant::now(), telemetry::compile(&self.owner.name));
             // A program of one call has no other that could wait for the file, and is ended before a thread is made.
             let owner = &self.owner;
