@@ -158,6 +158,16 @@ fn listing_is_done_with_nothing_granted() {
     assert_eq!(names(&runtime), ["folders_0_variables_0_session_false"]);
 }
 
+#[tokio::test]
+async fn what_it_named_holds_until_it_is_loaded_again() {
+    let (one, other) = (providing("random"), providing("random"));
+    assert_ne!(names(&one), names(&other), "it is asked at each load");
+    for _ in 0..3 {
+        let name = names(&one).pop().unwrap();
+        assert_eq!(call(&one, &name, json!({})).await.text(), name, "and not again");
+    }
+}
+
 #[test]
 fn a_provider_that_does_not_say_its_tools_is_refused_with_the_reason() {
     for (mode, why) in [

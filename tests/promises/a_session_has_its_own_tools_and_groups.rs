@@ -213,6 +213,19 @@ async fn a_model_switches_a_group_on_for_its_own_session_alone() {
 }
 
 #[tokio::test]
+async fn a_group_is_on_for_the_calls_that_follow_in_the_same_message() {
+    let session = built(grouped().activate_group_tool().inactive_group("git")).session("s");
+    let call = |name: &str, arguments: Value| ToolCall::new(name, arguments).id(name);
+    let calls = vec![
+        call("plain", json!({})),
+        call("activate_group", json!({ "group": "git" })),
+        call("git_log", json!({})),
+    ];
+    let outcomes = session.call_batch(calls).await;
+    assert!(outcomes.iter().all(Outcome::is_success), "{outcomes:#?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_switched_on_is_told_with_what_can() {
     let runtime = built(grouped().activate_group_tool().inactive_group("git"));
     let session = runtime.session("s");

@@ -135,6 +135,14 @@ async fn what_a_session_withholds_is_reached_by_no_spelling_link_or_other_name()
     assert!(!reads(&session, "/work/keys/k").await);
     let both = session.narrow(Narrowing::none().withhold("/lib", "*")).unwrap();
     assert!(!reads(&both, "/work/keys/k").await && !reads(&both, "/lib/k").await);
+    let nested = Grant::none().dir(folder.path(), "/work", Access::Read).dir(
+        folder.path(),
+        "/work/again",
+        Access::Read,
+    );
+    let nested = built(builder().component(probe(nested, Limits::new())));
+    let withheld = narrowed(&nested, Narrowing::none().withhold("/", "work/again/lib/k"));
+    assert!(!reads(&withheld, "/work/again/lib/k").await && reads(&withheld, "/work/again/plain").await);
     assert!(!reads(&both, "/work/lib/k").await, "one file is withheld under each of its paths");
 }
 

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use globset::Glob;
+
 use super::deny::normal;
 use super::{DenySet, Grant};
 use crate::error::{Error, Result};
+
+/// The pattern that withholds everything in a folder.
+const ALL: &str = "**";
 
 /// What is taken from every grant. It names what goes, never what comes: no value of it gives a tool anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,8 +41,8 @@ impl Narrowing {
         self
     }
 
-    /// Withholds what `pattern`, relative to `guest`, matches, as an entry of a grant's `deny` does. `guest` is a granted
-    /// directory or lies in one.
+    /// Withholds what `pattern`, relative to `guest`, matches, as an entry of a grant's `deny` does, in every directory
+    /// that is granted at, above or below `guest`.
     #[must_use]
     pub fn withhold(mut self, guest: impl Into<String>, pattern: impl Into<String>) -> Self {
         self.withheld.insert((guest.into(), pattern.into()));
@@ -84,17 +89,15 @@ impl Narrowing {
     pub(crate) fn of(&self, grant: &Grant) -> Grant {
         let mut left = if self.read_only { grant.read_only() } else { grant.clone() };
         left.env.retain(|name, _| !self.without_env.contains(name));
-        for guest in &self.without_dirs {
-            left.dirs.retain(|dir| below(&dir.guest, guest).is_none());
-        }
+        left.dirs.retain(|dir| {
+            let at = granted_path(&dir.guest);
+            !self.without_dirs.iter().any(|guest| below(&at, guest).is_some())
+        });
         for dir in &mut left.dirs {
+            let at = granted_path(&dir.guest);
             let inside =
-                self.without_dirs.iter().filter_map(|guest| Some(escaped(below(guest, &dir.guest)?)));
-            let withheld = self.withheld.iter().filter_map(|(guest, pattern)| {
-                let pattern = normal(pattern).ok()?;
-                let inside = below(guest, &dir.guest)?;
-                Some(if inside.is_empty() { pattern } else { format!("{}/{pattern}", escaped(inside)) })
-            });
+                self.without_dirs.iter().filter_map(|guest| Some(globset::escape(below(guest, &at)?)));
+            let withheld = self.withheld.iter().flat_map(|(guest, pattern)| relative(guest, pattern, &at));
             for pattern in inside.chain(withheld) {
                 if !dir.deny.contains(&pattern) {
                     dir.deny.push(pattern);
@@ -105,15 +108,50 @@ impl Narrowing {
     }
 }
 
+/// The patterns by which a directory at `at` withholds what `pattern` below `guest` means.
+fn relative(guest: &str, pattern: &str, at: &str) -> Vec<String> {
+    let Ok(pattern) = normal(pattern) else { return vec![ALL.to_owned()] };
+    if let Some(inside) = below(guest, at) {
+        let folder = globset::escape(inside);
+        return vec![if inside.is_empty() { pattern } else { format!("{folder}/{pattern}") }];
+    }
+    let Some(rest) = below(at, guest) else { return Vec::new() };
+    let (pattern, names): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), rest.split('/').collect());
+    let mut patterns = Vec::new();
+    after(&pattern, &names, &mut patterns);
+    patterns
+}
+
+/// What is left of a pattern for what lies in the folder `names`, in all the ways in which it can reach there.
+fn after(pattern: &[&str], names: &[&str], left: &mut Vec<String>) {
+    let ([first, pattern_rest @ ..], [name, names_rest @ ..]) = (pattern, names) else {
+        // A pattern that ends at the folder or above it withholds all of it.
+        left.push(if pattern.is_empty() { ALL.to_owned() } else { pattern.join("/") });
+        return;
+    };
+    if *first == ALL {
+        after(pattern_rest, names, left);
+        after(pattern, names_rest, left);
+        return;
+    }
+    match Glob::new(first) {
+        Ok(glob) if glob.compile_matcher().is_match(name) => after(pattern_rest, names_rest, left),
+        Ok(_) => {}
+        // A slash inside of braces: what cannot be told is withheld.
+        Err(_) => left.push(ALL.to_owned()),
+    }
+}
+
 /// `path` relative to `folder`, if it is that or lies below it. Empty for the folder itself.
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     let rest = path.trim_end_matches('/').strip_prefix(folder.trim_end_matches('/'))?;
     (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
 }
 
-/// The path as a pattern that matches it alone.
-fn escaped(path: &str) -> String {
-    globset::escape(path)
+/// The guest's path of a granted directory, however it is written.
+fn granted_path(written: &str) -> String {
+    let names: Vec<&str> = written.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    format!("/{}", names.join("/"))
 }
 
 /// A guest's path as grants have it: absolute, without `.`, `..`, double or final slashes.
@@ -175,6 +213,26 @@ mod tests {
             [("/work", vec!["a[[]1[]]/*.pem"]), ("/work/lib/", vec![]), ("/other", vec!["keys"])]
         );
         assert_eq!(left(Narrowing::none().without_env("A")).env.len(), 1);
+        let odd = Grant::none().dir("/h", "//work/./lib/", Access::Read);
+        assert_eq!(Narrowing::none().without_dir("/work/lib").of(&odd).dirs, []);
+    }
+
+    #[test]
+    fn a_pattern_reaches_into_directories_that_are_granted_below_it() {
+        for (guest, pattern, expected) in [
+            ("/", "work/lib/k", vec!["k"]),
+            ("/work", "lib/k", vec!["k"]),
+            ("/work", "lib", vec!["**"]),
+            ("/work", "l*/**", vec!["**"]),
+            ("/work", "**/*.pem", vec!["**/*.pem"]),
+            ("/work", "**/lib/x", vec!["x", "**/lib/x"]),
+            ("/work", "other/**", vec![]),
+            ("/work", "{lib/a,b}", vec!["**"]),
+            ("/work", "[l]ib/{a,b}/c", vec!["{a,b}/c"]),
+            ("/elsewhere", "**", vec![]),
+        ] {
+            assert_eq!(relative(guest, pattern, "/work/lib"), expected, "{guest} {pattern}");
+        }
     }
 
     #[test]

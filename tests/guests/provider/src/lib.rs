@@ -1,6 +1,7 @@
 //! A provider that names the tools that its configuration's `mode` asks for, and whose tools do what they are told.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 mod bindings {
     wit_bindgen::generate!({ path: "../wit", world: "provided", generate_all });
@@ -74,8 +75,7 @@ fn bad() -> Vec<ToolDefinition> {
     let mut output = tool("bad_output", ANY);
     output.output_schema = Some(r#"{"type": "string"}"#.to_owned());
     let mut unheard = tool("bad_output_type", ANY);
-    unheard.output_schema =
-        Some(r#"{"type": "object", "properties": {"x": {"type": "wish"}}}"#.to_owned());
+    unheard.output_schema = Some(r#"{"type": "object", "properties": {"x": {"type": "wish"}}}"#.to_owned());
     vec![
         tool("no_json", "{"),
         tool("no_object", r#"{"type": "array"}"#),
@@ -136,6 +136,7 @@ impl Guest for Provider {
             "many" => (0..300).map(|number| tool(&format!("tool_{number}"), ANY)).collect(),
             "bad" => bad(),
             "seen" => seen(),
+            "random" => vec![tool(&format!("tool_{:016x}", RandomState::new().build_hasher().finish()), ANY)],
             "none" => Vec::new(),
             "shadow" => vec![tool("echo_string", ANY)],
             "trap" => panic!("as told"),
@@ -187,6 +188,7 @@ impl Guest for Provider {
             }
             "hold_back" => Ok(text("no data")),
             "printed" | "fine" | "twice" => Ok(text(&arguments)),
+            random if random.starts_with("tool_") => Ok(text(random)),
             _ => Err(failure("unknown-tool", format!("there is no `{name}`"))),
         }
     }
