@@ -1,6 +1,15 @@
 //! The command line: every call is a line of the audit, and no line can be changed or lost unseen.
 
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcell::audit::Detail;
+use toolcell::call::Response;
+use toolcell::hook::{Hook, HookCall, HookEntry, HookResult, Post, async_trait};
+use toolcell::policy::Rule;
+use toolcell::{Audit, Grant, Limits, ToolCall};
 use toolcell_tests::command_line::CommandLine;
+use toolcell_tests::{builder, built, probe};
 
 const CONFIG: &str = "[audit]\nfolder = \"audit\"\narguments = \"full\"\n\
                       [component.basics]\npath = \"builtin:basics\"\n";
@@ -85,4 +94,76 @@ fn a_call_that_cannot_be_recorded_is_not_made() {
     let refused = line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml"]);
     assert_ne!(refused.code, 0, "{refused:?}");
     assert_eq!(refused.stdout, "", "{refused:?}");
+}
+
+/// The lines of the only file in `folder`.
+fn lines(folder: &std::path::Path) -> Vec<Value> {
+    let mut files = std::fs::read_dir(folder).unwrap();
+    let text = std::fs::read_to_string(files.next().unwrap().unwrap().path()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Lets a call pass, with a panic after it.
+struct Panicking;
+
+#[async_trait]
+impl Hook for Panicking {
+    async fn post(&self, _: &HookCall, _: &Response) -> HookResult<Post> {
+        panic!("after the call")
+    }
+}
+
+#[tokio::test]
+async fn every_end_of_a_call_is_recorded_with_what_was_decided() {
+    let scratch = tempfile::tempdir().unwrap();
+    let audit = scratch.path().join("audit");
+    let runtime = built(
+        builder()
+            .component(probe(Grant::none(), Limits::new()))
+            .audit(Audit::folder(&audit).arguments(Detail::Full))
+            .rule(Rule::deny("trap").reason("no traps"))
+            .rule(Rule::ask("time_now"))
+            .hook(HookEntry::new(Panicking).tools(["echo_u32"])),
+    );
+    let call = |id: &str, name: &str, arguments: Value| runtime.call(ToolCall::new(name, arguments).id(id));
+    call("denied", "trap", json!({})).await;
+    call("asked", "time_now", json!({})).await;
+    call("timeout", "spin", json!({})).timeout(Duration::from_millis(50)).await;
+    call("hooked", "echo_u32", json!({"value": 1})).await;
+    call("panicked", "panic_with", json!({"message": "oh"})).await;
+    let dropped = call("dropped", "poll_forever", json!({})).into_future();
+    assert!(tokio::time::timeout(Duration::from_millis(50), dropped).await.is_err());
+    let twice = vec![
+        ToolCall::new("echo_u32", json!({"value": 2})).id("same"),
+        ToolCall::new("echo_u32", json!({"value": 3})).id("same"),
+    ];
+    runtime.call_batch(twice).await;
+    drop(runtime);
+    let recorded = lines(&audit);
+    let facts: Vec<(&str, Option<&str>)> =
+        recorded.iter().map(|line| (line["call"].as_str().unwrap(), line["kind"].as_str())).collect();
+    let expected = [
+        ("denied", Some("denied")),
+        ("asked", Some("approval_needed")),
+        ("timeout", Some("timeout")),
+        ("hooked", None),
+        ("panicked", Some("panicked")),
+        ("dropped", Some("cancelled")),
+    ];
+    assert_eq!(facts[..6], expected);
+    let mut both: Vec<_> = facts[6..].to_vec();
+    both.sort();
+    assert_eq!(both, [("same", None), ("same", Some("invalid_arguments"))]);
+    let decisions = |index: usize| recorded[index]["decisions"].to_string();
+    assert!(
+        decisions(0).contains(r#""step":"rule","source":"`rule[0]`","action":"deny","reason":"no traps""#)
+    );
+    assert!(decisions(1).contains(r#""step":"approval""#), "{}", decisions(1));
+    assert!(
+        decisions(3).contains(r#""step":"post_hook","source":"Panicking","action":"failed""#),
+        "{}",
+        decisions(3)
+    );
+    assert!(decisions(4).contains(r#""step":"default","source":"`policy.default`","action":"allow""#));
+    assert_eq!(recorded[3]["arguments"], json!({"value": 1}));
 }

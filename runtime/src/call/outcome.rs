@@ -79,6 +79,11 @@ impl Warning {
 }
 
 impl Outcome {
+    /// An outcome of nothing, to be put in the place of one that is taken.
+    pub(crate) fn blank() -> Self {
+        Self::begin(&ToolCall::new(String::new(), Value::Null))
+    }
+
     /// The outcome of `call` before anything happened to it.
     pub(crate) fn begin(call: &ToolCall) -> Self {
         Self {

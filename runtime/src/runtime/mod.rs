@@ -11,6 +11,7 @@ mod explain;
 mod groups;
 mod host;
 mod loading;
+mod passage;
 mod path;
 mod runs;
 mod session;

@@ -11,13 +11,11 @@ use super::answer::Answering;
 use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
+use super::passage::Passage;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
-use crate::audit::{Facts, Record};
-use crate::call::{
-    Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Verdict, Violation,
-};
+use crate::call::{Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Violation};
 use crate::hook::{HookCall, HostHandle, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
 use crate::policy::{Decision, NoPaths, RuleSource};
@@ -34,7 +32,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let span = telemetry::call(&call.call.name);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let refusal = call.refusal.take();
-    let mut passage = Passage::of(&call);
+    let mut passage = Passage::of(&call, began, started);
     let end = async {
         if let Some(error) = refusal {
             return Err(error);
@@ -43,41 +41,31 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         passage.ran(&shared, &call, &Whole::of(&shared, &call, started), arguments).await
     };
     let end = end.instrument(span.clone()).await;
-    let Passage { mut outcome, verdicts, placed, arguments } = passage;
-    if let Some(placed) = &placed {
+    if let Some(placed) = &passage.placed {
         telemetry::found(&span, placed.tool.component());
     }
-    match (end, &placed) {
+    let placed = passage.placed.clone();
+    let outcome = &mut passage.outcome;
+    match (end, placed) {
         (Ok(Ran { limits, ended, totals }), Some(placed)) => {
-            answering(&shared, &call, &limits).answer(&placed.tool, ended, &mut outcome);
+            answering(&shared, &call, &limits).answer(&placed.tool, ended, outcome);
             if let Some(totals) = totals {
-                totals.put_into(&mut outcome);
+                totals.put_into(outcome);
             }
         }
-        (Err(error), _) => fail(&shared, &call, error, &mut outcome),
-        (Ok(_), None) => fail(&shared, &call, lost(), &mut outcome),
+        (Err(error), _) => fail(&shared, &call, error, outcome),
+        (Ok(_), None) => fail(&shared, &call, lost(), outcome),
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
-    if let Some(audit) = &shared.audit {
-        let record = Record {
-            outcome: &outcome,
-            tool: placed.as_ref().map(|placed| facts(&placed.tool)),
-            arguments: arguments.as_ref(),
-            session: call.session.state.name(),
-            principal: call.session.state.identity.user.as_deref(),
-            decisions: &verdicts,
-            started: began,
-            redact: None,
-        };
-        if let Err(error) = audit.write(&record) {
-            telemetry::audit_failed(&error);
-            outcome.content.clear();
-            outcome.structured = None;
-            fail(&shared, &call, unrecorded(&error), &mut outcome);
-        }
+    if let Err(error) = passage.record() {
+        telemetry::audit_failed(&error);
+        let outcome = &mut passage.outcome;
+        outcome.content.clear();
+        outcome.structured = None;
+        fail(&shared, &call, unrecorded(&error), outcome);
     }
-    telemetry::called(&span, &outcome);
-    outcome
+    telemetry::called(&span, &passage.outcome);
+    passage.finish()
 }
 
 /// No call runs that could not be recorded.
@@ -101,19 +89,6 @@ fn fail(shared: &Shared, call: &Call, error: CallError, outcome: &mut Outcome) {
     answering(shared, call, &EffectiveLimits::default()).fail(error, outcome);
 }
 
-fn facts(tool: &Tool) -> Facts<'_> {
-    Facts { component: tool.component(), digest: Some(tool.owner.digest), origin: tool.origin() }
-}
-
-/// What is known of a call on its way.
-struct Passage {
-    outcome: Outcome,
-    verdicts: Vec<Verdict>,
-    placed: Option<Arc<Placed>>,
-    /// The canonical arguments, where a record needs them.
-    arguments: Option<Value>,
-}
-
 /// How a call ended that was allowed to run.
 struct Ran {
     limits: Arc<EffectiveLimits>,
@@ -123,10 +98,6 @@ struct Ran {
 }
 
 impl Passage {
-    fn of(call: &Call) -> Self {
-        Self { outcome: Outcome::begin(&call.call), verdicts: Vec::new(), placed: None, arguments: None }
-    }
-
     /// Steps 2 to 10. An error is one of a call that never ran.
     async fn ran(
         &mut self,
@@ -140,12 +111,12 @@ impl Passage {
         let limits = effective(&placed.tool, call);
         let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
         self.outcome.repaired = repaired;
-        self.arguments = shared.audit.is_some().then(|| arguments.clone());
+        self.keep_arguments(&placed.tool, &arguments);
         if !placed.is_free() {
             // On the heap: most calls have neither, and every call would carry the room for them.
             return Box::pin(self.decided(shared, call, whole, placed, limits, arguments)).await;
         }
-        if shared.audit.is_some() {
+        if self.keeps_record() {
             Box::pin(self.ruled(shared, &placed, whole, &arguments, &arguments)).await?;
         }
         let meta = meta(call);
@@ -171,7 +142,7 @@ impl Passage {
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         let mut reasons = whole.within_anywhere(deciding).await?;
-        self.arguments = shared.audit.is_some().then(|| hooked.arguments.clone());
+        self.keep_arguments(&placed.tool, &hooked.arguments);
         let original = original.as_ref().unwrap_or(&hooked.arguments);
         let (mut asked, rules) = self.ruled(shared, &placed, whole, original, &hooked.arguments).await?;
         let only_rules = reasons.is_empty();
@@ -409,7 +380,7 @@ fn effective(tool: &Tool, call: &Call) -> Arc<EffectiveLimits> {
 }
 
 /// Milliseconds with three digits: microseconds are what the clock is good for.
-fn milliseconds(duration: Duration) -> f64 {
+pub(super) fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 

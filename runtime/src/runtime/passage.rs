@@ -1,0 +1,105 @@
+//! What is known of a call on its way, and the line that it leaves in the audit, whatever becomes of it.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use serde_json::Value;
+
+use super::session::SessionState;
+use super::{Call, Shared};
+use crate::audit::{Facts, Record};
+use crate::call::{CallError, ErrorKind, Outcome, Verdict};
+use crate::error::Result;
+use crate::registry::Placed;
+use crate::schema::without_secrets;
+use crate::telemetry;
+use crate::tool::Tool;
+
+/// What is known of a call on its way. One that its caller drops is recorded as cancelled.
+pub(super) struct Passage {
+    pub outcome: Outcome,
+    pub verdicts: Vec<Verdict>,
+    pub placed: Option<Arc<Placed>>,
+    /// The canonical arguments without secrets, where a record needs them.
+    arguments: Option<Value>,
+    shared: Arc<Shared>,
+    session: Arc<SessionState>,
+    began: SystemTime,
+    started: Instant,
+    is_recorded: bool,
+}
+
+impl Passage {
+    pub fn of(call: &Call, began: SystemTime, started: Instant) -> Self {
+        Self {
+            outcome: Outcome::begin(&call.call),
+            verdicts: Vec::new(),
+            placed: None,
+            arguments: None,
+            shared: Arc::clone(&call.session.runtime.shared),
+            session: Arc::clone(&call.session.state),
+            began,
+            started,
+            is_recorded: false,
+        }
+    }
+
+    /// Whether what happens is worth noting: somebody keeps a record.
+    pub fn keeps_record(&self) -> bool {
+        self.shared.audit.is_some()
+    }
+
+    /// Keeps the arguments for the record.
+    pub fn keep_arguments(&mut self, tool: &Tool, arguments: &Value) {
+        if self.keeps_record() {
+            self.arguments = Some(match tool.signature() {
+                Some(signature) => without_secrets(signature, arguments),
+                None => arguments.clone(),
+            });
+        }
+    }
+
+    /// Records the call as it has ended.
+    ///
+    /// # Errors
+    /// When it cannot be recorded: then its result must not go out.
+    pub fn record(&mut self) -> Result<()> {
+        self.is_recorded = true;
+        let Some(audit) = &self.shared.audit else { return Ok(()) };
+        audit.write(&Record {
+            outcome: &self.outcome,
+            tool: self.placed.as_ref().map(|placed| facts(&placed.tool)),
+            arguments: self.arguments.as_ref(),
+            session: self.session.name(),
+            principal: self.session.identity.user.as_deref(),
+            decisions: &self.verdicts,
+            started: self.began,
+            redact: None,
+        })
+    }
+
+    /// The outcome, once it is recorded.
+    pub fn finish(mut self) -> Outcome {
+        self.is_recorded = true;
+        std::mem::replace(&mut self.outcome, Outcome::blank())
+    }
+}
+
+impl Drop for Passage {
+    fn drop(&mut self) {
+        if self.is_recorded || !self.keeps_record() {
+            return;
+        }
+        let error = CallError::new(ErrorKind::Cancelled, "the call was dropped before it ended");
+        self.outcome.status = error.kind.status();
+        self.outcome.error = Some(error);
+        self.outcome.usage.duration_ms = super::path::milliseconds(self.started.elapsed());
+        if let Err(error) = self.record() {
+            telemetry::audit_failed(&error);
+        }
+    }
+}
+
+fn facts(tool: &Tool) -> Facts<'_> {
+    Facts { component: tool.component(), digest: Some(tool.owner.digest), origin: tool.origin() }
+}
