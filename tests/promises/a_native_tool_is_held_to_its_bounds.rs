@@ -321,21 +321,30 @@ fn address_space() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-#[tokio::test]
-async fn an_async_function_runs_in_its_caller_s_runtime() {
+/// Speaks to itself over the network, waits and spawns, all in the runtime of that id.
+async fn talk(id: tokio::runtime::Id) -> Result<bool, String> {
+    assert_eq!(tokio::runtime::Handle::current().id(), id);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let (ours, theirs) = tokio::join!(tokio::net::TcpStream::connect(address), listener.accept());
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let spawned = tokio::spawn(async move { ours.is_ok() && theirs.is_ok() });
+    spawned.await.map_err(|error| error.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_function_uses_its_caller_s_runtime() {
     let id = tokio::runtime::Handle::current().id();
-    let tool = NativeTool::new("talk", "Talks.", move |_: Nothing, _| async move {
-        assert_eq!(tokio::runtime::Handle::current().id(), id);
-        let listener =
-            tokio::net::TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let (ours, theirs) = tokio::join!(tokio::net::TcpStream::connect(address), listener.accept());
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        let spawned = tokio::spawn(async move { ours.is_ok() && theirs.is_ok() });
-        spawned.await.map_err(|error| error.to_string())
+    let tool = || NativeTool::new("talk", "Talks.", move |_: Nothing, _| talk(id));
+    let blocking = NativeTool::blocking("block", "Talks.", move |_: Nothing, _| {
+        tokio::runtime::Handle::current().block_on(talk(id))
     });
-    let talked = call(&runtime(tool), "talk", json!({})).await;
-    assert_eq!(talked.structured, Some(json!({ "result": true })), "{talked:#?}");
+    let hooked = Runtime::builder().native(tool()).hook(toolcell::hook::RetryHook::new());
+    for (runtime, name) in [(runtime(tool()), "talk"), (runtime(blocking), "block"), (built(hooked), "talk")]
+    {
+        let talked = call(&runtime, name, json!({})).await;
+        assert_eq!(talked.structured, Some(json!({ "result": true })), "{talked:#?}");
+    }
 }
 
 #[test]

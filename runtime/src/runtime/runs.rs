@@ -168,8 +168,11 @@ impl Runs<'_> {
             NativeFunction::GroupSwitch => return self.call.session.activate(arguments),
             NativeFunction::Blocking(function) => {
                 let function = Arc::clone(function);
+                let caller = tokio::runtime::Handle::try_current().ok();
                 let running = self.shared.sandbox.handle().spawn_blocking(move || {
                     let _permit = permit;
+                    // What it spawns or waits for belongs to its embedder's runtime.
+                    let _entered = caller.as_ref().map(tokio::runtime::Handle::enter);
                     function(arguments, native)
                 });
                 Box::pin(async move {
