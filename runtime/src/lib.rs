@@ -27,3 +27,5 @@ pub use policy::{Access, DirGrant, Grant, Narrowing};
 pub use runtime::{Batch, Call, Registration, Runtime, RuntimeBuilder, Session};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{NativeTool, Tool, ToolComponent};
+#[cfg(feature = "otel")]
+pub use toolcell_otel as otel;

@@ -6,6 +6,7 @@ mod a_batch_answers_every_call_in_order;
 mod a_cache_is_never_trusted_blindly;
 mod a_call_costs_little;
 mod a_call_gives_a_result;
+mod a_call_is_a_span_of_its_callers_trace;
 mod a_call_is_repeated_stored_or_put_off;
 mod a_command_hook_has_its_bounds;
 mod a_component_hook_is_granted_nothing;

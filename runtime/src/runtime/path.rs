@@ -32,7 +32,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let began = SystemTime::now();
     let started = Instant::now();
     let shared = Arc::clone(&call.session.runtime.shared);
-    let span = telemetry::call(&call.call.name);
+    let span = telemetry::call(&call.call.name, [&call.call.meta, &call.session.state.meta]);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let refusal = call.refusal.take();
     let mut passage = Passage::of(&call, began, started);
