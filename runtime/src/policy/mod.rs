@@ -6,6 +6,7 @@ mod deny;
 mod digest;
 mod entries;
 mod grant;
+mod narrowing;
 mod private;
 mod protect;
 mod rule;
@@ -18,6 +19,7 @@ pub(crate) use deny::{normal, split_literal};
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
+pub use narrowing::Narrowing;
 pub use private::ensure_private;
 pub use protect::Protected;
 pub use rule::{
