@@ -154,15 +154,39 @@ fn a_message_of_another_outline_says_what_is_missing() {
             assert!(error.contains(format.name()), "{format} {message}: {error}");
         }
     }
-    for (format, message, told) in [
-        (Format::OpenAi, json!([{ "id": "1" }]), "tool_calls[0] has no `function`"),
-        (Format::OpenAi, json!([{ "id": "1", "function": {} }]), "tool_calls[0] has no `name`"),
-        (Format::Anthropic, json!([{ "type": "tool_use", "name": 1 }]), "content[0] has no `name`"),
-        (Format::Mcp, json!([{ "id": 1, "method": "tools/call" }]), "[0] has no `params`"),
-        (Format::Plain, json!([{ "id": 1 }]), "[0] has no `name`"),
+}
+
+#[test]
+fn one_call_that_cannot_be_read_leaves_the_others() {
+    let custom = json!({ "id": "1", "type": "custom", "custom": { "name": "c", "input": "x" } });
+    for (format, call, told) in [
+        (Format::OpenAi, json!({ "id": "1" }), "tool_calls[0] has no `function`"),
+        (Format::OpenAi, json!({ "id": "1", "function": {} }), "tool_calls[0] has no `name`"),
+        (Format::OpenAi, custom, "tool_calls[0] is a custom tool call"),
+        (
+            Format::OpenAiResponses,
+            json!({ "type": "function_call", "call_id": "1" }),
+            "output[0] has no `name`",
+        ),
+        (Format::Anthropic, json!({ "type": "tool_use", "id": "1", "name": 1 }), "content[0] has no `name`"),
+        (Format::Gemini, json!({ "functionCall": { "id": "1" } }), "parts[0] has no `name`"),
+        (Format::Mcp, json!({ "id": "1", "method": "tools/call" }), "[0] has no `params`"),
+        (Format::Plain, json!({ "id": "1" }), "[0] has no `name`"),
     ] {
-        let error = format.parse_calls(&message).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        let mut whole = message(format, &[json!("2")]);
+        let list = match format {
+            Format::OpenAi => &mut whole["choices"][0]["message"]["tool_calls"],
+            Format::OpenAiResponses => &mut whole["output"],
+            Format::Anthropic => &mut whole["content"],
+            Format::Gemini => &mut whole["candidates"][0]["content"]["parts"],
+            _ => &mut whole,
+        };
+        list.as_array_mut().unwrap().insert(0, call);
+        let calls = format.parse_calls(&whole).unwrap();
+        let ids: Vec<&Value> = calls.iter().map(|call| &call.id).collect();
+        assert_eq!(ids, ["1", "2"], "{format}");
+        assert!(calls[0].problem().is_some_and(|problem| problem.contains(told)), "{format}: {:?}", calls[0]);
+        assert_eq!(calls[1].problem(), None, "{format}");
     }
 }
 
