@@ -191,6 +191,35 @@ fn one_call_that_cannot_be_read_leaves_the_others() {
 }
 
 #[test]
+fn a_result_without_the_id_of_its_call_has_no_place_at_a_provider() {
+    let outcomes = [outcome(Value::Null, vec![text("x")], None), outcome(json!("c"), vec![text("y")], None)];
+    for (format, kept) in [
+        (Format::OpenAi, json!(["c"])),
+        (Format::OpenAiResponses, json!(["c"])),
+        (Format::Anthropic, json!(["c"])),
+        (Format::Gemini, json!([null, "c"])),
+        (Format::Mcp, json!([null, "c"])),
+        (Format::Plain, json!([null, "c"])),
+    ] {
+        let results = format.results(&outcomes);
+        let ids: Vec<Value> = match format {
+            Format::OpenAi => column(&results, "/tool_call_id"),
+            Format::OpenAiResponses => column(&results, "/call_id"),
+            Format::Anthropic => column(&results["content"], "/tool_use_id"),
+            Format::Gemini => column(&results["parts"], "/functionResponse/id"),
+            Format::Mcp => column(&results, "/_meta/toolcell~1id"),
+            Format::Plain => column(&results, "/id"),
+        };
+        assert_eq!(json!(ids), kept, "{format}");
+        assert_eq!(format.has_place_for(&outcomes[0]), ids.len() == 2, "{format}");
+    }
+}
+
+fn column(list: &Value, pointer: &str) -> Vec<Value> {
+    list.as_array().unwrap().iter().map(|item| item.pointer(pointer).cloned().unwrap_or_default()).collect()
+}
+
+#[test]
 fn a_failure_is_marked_and_what_came_before_it_stays() {
     let error = CallError::new(ErrorKind::Timeout, "too slow");
     let failed = outcome(json!("c"), vec![text("a part"), text("too slow")], Some(error));

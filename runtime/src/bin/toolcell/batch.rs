@@ -11,7 +11,7 @@ use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
 use crate::arguments::read;
 use crate::export::format_names;
 use crate::ready::{block_on, say_cache_problem};
-use crate::terminal::print_json;
+use crate::terminal::{Label, print_json, say};
 use crate::toolset::ToolsetArgs;
 
 const EXAMPLES: &str = "\
@@ -50,6 +50,13 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
     let runtime = args.tools.open()?.runtime()?;
     let outcomes = block_on(runtime.session(&args.session).call_batch(calls).into_future())?;
     say_cache_problem(&runtime);
+    for (at, outcome) in
+        outcomes.iter().enumerate().filter(|(_, outcome)| !args.format.has_place_for(outcome))
+    {
+        let why = outcome.error.as_ref().map_or("it has no id", |error| error.message.as_str());
+        let lost = format!("{} has no place for the result of a call without an id", args.format);
+        say(Label::Warning, format!("call {} is not answered, since {lost}: {why}", at + 1));
+    }
     print_json(&args.format.results(&outcomes))?;
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
