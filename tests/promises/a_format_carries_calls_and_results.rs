@@ -202,6 +202,7 @@ fn a_call_that_cannot_be_read_is_answered_and_the_others_run() {
 fn a_call_without_an_id_is_told_of_and_not_answered() {
     let line = CommandLine::new();
     let rounded = r#"[{"type":"tool_use","name":"echo","input":{"text":"x"}},
+        {"type":"tool_use","id":123456789012345678901234567890,"name":"echo","input":{"text":"x"}},
         {"type":"tool_use","id":"c","name":"echo","input":{"text":"ran"}}]"#;
     line.write("m.json", rounded);
     let ended = line.run(&["batch", "m.json", "--format", "anthropic", "--component", "builtin:basics"]);
@@ -209,7 +210,7 @@ fn a_call_without_an_id_is_told_of_and_not_answered() {
     assert_eq!(ended.code, 0);
     assert_eq!(results["content"].as_array().map(Vec::len), Some(1), "{results}");
     assert_eq!(results["content"][0]["tool_use_id"], "c");
-    for told in ["call 1 is not answered", "the call has no id"] {
+    for told in ["call 1 is not answered", "the call has no id", "call 2 is not answered", "64 bits"] {
         assert!(ended.stderr.contains(told), "{}", ended.stderr);
     }
 }

@@ -23,6 +23,8 @@ impl Format {
     ///
     /// A call that the format does not write so (it has no name, say) is among them with its
     /// [`problem`](ToolCall::problem) and ends as `invalid_arguments`, so that the others run and it is answered, too.
+    /// An id that JSON's readers may round, which is any number but a whole one of 64 bits, is such a problem, and is
+    /// taken for none.
     ///
     /// # Errors
     /// When the value has not the format's outline.
@@ -162,6 +164,11 @@ fn tool_call(id: Option<&Value>, call: &Value, arguments: &str, place: &str) -> 
     let Some(name) = call.get("name").and_then(Value::as_str) else {
         return broken(id, call, format!("{place} has no `name`"));
     };
+    // Its digits are gone; two of them could look the same.
+    if id.is_some_and(Value::is_f64) {
+        let problem = "has an id that is no whole number of 64 bits, and would not come back as it is";
+        return broken(None, call, format!("{place} {problem}; write ids as text"));
+    }
     let arguments: Arguments = match call.get(arguments) {
         Some(Value::String(text)) => text.as_str().into(),
         Some(Value::Null) | None => Value::Object(Map::new()).into(),
@@ -173,6 +180,6 @@ fn tool_call(id: Option<&Value>, call: &Value, arguments: &str, place: &str) -> 
 /// What should be a call, with its name where `call` has one.
 fn broken(id: Option<&Value>, call: &Value, problem: String) -> ToolCall {
     let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-    let id = id.cloned().unwrap_or_default();
+    let id = id.filter(|id| !id.is_f64()).cloned().unwrap_or_default();
     ToolCall::unreadable(name, format!("the call cannot be read: {problem}")).id(id)
 }

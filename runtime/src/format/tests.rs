@@ -191,6 +191,17 @@ fn one_call_that_cannot_be_read_leaves_the_others() {
 }
 
 #[test]
+fn an_id_that_was_rounded_is_none() {
+    let text = r#"[{"id":123456789012345678901234567890,"name":"a"},{"id":123456789012345678901234567891,"name":"b"},
+        {"id":1.5,"name":"c"},{"id":18446744073709551615,"name":"d"},{"id":-9223372036854775808,"name":"e"}]"#;
+    let calls = Format::Plain.parse_calls(&serde_json::from_str(text).unwrap()).unwrap();
+    let ids: Vec<Value> = calls.iter().map(|call| call.id.clone()).collect();
+    assert_eq!(ids, [Value::Null, Value::Null, Value::Null, json!(u64::MAX), json!(i64::MIN)]);
+    let are_refused: Vec<bool> = calls.iter().map(|call| call.problem().is_some()).collect();
+    assert_eq!(are_refused, [true, true, true, false, false]);
+}
+
+#[test]
 fn a_result_without_the_id_of_its_call_has_no_place_at_a_provider() {
     let outcomes = [outcome(Value::Null, vec![text("x")], None), outcome(json!("c"), vec![text("y")], None)];
     for (format, kept) in [
