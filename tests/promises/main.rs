@@ -25,6 +25,7 @@ mod a_hook_stands_around_every_call;
 mod a_listener_hears_a_call_while_it_runs;
 mod a_load_names_every_import;
 mod a_load_says_what_a_file_is;
+mod a_native_tool_is_described_and_called;
 mod a_native_tool_is_held_to_its_bounds;
 mod a_provider_is_held_to_what_it_announced;
 mod a_rule_holds_by_every_spelling;

@@ -34,7 +34,8 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let shared = Arc::clone(&call.session.runtime.shared);
     let span = telemetry::call(&call.call.name, [&call.call.meta, &call.session.state.meta]);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
-    let refusal = call.refusal.take();
+    let problem = call.call.problem().map(|why| CallError::new(ErrorKind::InvalidArguments, why));
+    let refusal = problem.or_else(|| call.refusal.take());
     let mut passage = Passage::of(&call, began, started);
     let end = async {
         if let Some(error) = refusal {

@@ -126,6 +126,11 @@ impl Tool {
         &self.description
     }
 
+    /// Whether its schema is made from the types of a component, and canonicalising goes by them.
+    pub(crate) fn has_types(&self) -> bool {
+        matches!(&self.body, Body::Component { entry: Entry::Typed { .. }, .. })
+    }
+
     /// The JSON Schema of its arguments, always an object's.
     pub fn input_schema(&self) -> &Value {
         &self.input_schema

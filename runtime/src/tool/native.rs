@@ -244,6 +244,10 @@ impl Built {
     pub fn tool(self, function: NativeFunction, limits: crate::limits::EffectiveLimits) -> Result<Tool> {
         let wrong = |message: String| Error::component(format!("native tool `{}`", self.name), message);
         let name = tool_name(&self.name).map_err(|error| wrong(error.to_string()))?;
+        if !is_object(&self.input) {
+            let fix = "give the function a struct with a field for each argument";
+            return Err(wrong(format!("its arguments are no object, so no call could fit them; {fix}")));
+        }
         let schema = |schema: &Value| {
             ArgumentSchema::new(schema).map_err(|error| wrong(format!("its schema: {error}")))
         };
@@ -308,13 +312,21 @@ fn answer<R: Serialize + 'static>(wraps: bool, text: Option<Text<R>>) -> Answer<
     })
 }
 
-/// The schema of arguments: always a closed object's.
+/// The schema of arguments: a closed object's, unless its type says otherwise.
 pub(super) fn input_schema<A: JsonSchema>() -> Value {
     let mut schema = schema_of::<A>();
     if let Some(object) = schema.as_object_mut() {
-        object.insert("type".to_owned(), json!("object"));
-        object.entry("properties").or_insert_with(|| json!({}));
-        object.entry("additionalProperties").or_insert(json!(false));
+        object.entry("type").or_insert(json!("object"));
+        // An enum is a choice of objects, each with properties of its own, which `additionalProperties` does not see.
+        let is_choice =
+            ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|keyword| object.contains_key(*keyword));
+        let closing = if is_choice { "unevaluatedProperties" } else { "additionalProperties" };
+        if !is_choice {
+            object.entry("properties").or_insert_with(|| json!({}));
+        }
+        if !(is_choice && object.get("additionalProperties").is_some_and(|more| *more != false)) {
+            object.entry(closing).or_insert(json!(false));
+        }
     } else {
         schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     }
