@@ -24,6 +24,7 @@ mod a_hook_stands_around_every_call;
 mod a_listener_hears_a_call_while_it_runs;
 mod a_load_names_every_import;
 mod a_load_says_what_a_file_is;
+mod a_program_calls_tools_by_json_lines;
 mod a_rule_holds_by_every_spelling;
 mod a_schema_and_the_runtime_agree;
 mod a_tool_cannot_change_what_it_may_only_read;

@@ -131,7 +131,8 @@ impl Asking<'_> {
             Some(signature) => without_secrets(signature, self.arguments),
             None => self.arguments.clone(),
         };
-        let mut question = Question::new(self.tool.name(), self.tool.component(), digest, shown);
+        let mut question =
+            Question::new(self.tool.name(), self.tool.component(), digest, shown).call(&self.call.call.id);
         for reason in self.reasons {
             question = question.reason(&reason.source, &reason.text);
         }

@@ -25,6 +25,8 @@ pub struct Question {
     pub by_rule: Option<String>,
     /// The session of the call.
     pub session: Option<String>,
+    /// The identifier that the caller gave the call; null if it has none.
+    pub call: Value,
 }
 
 /// One reason to ask.
@@ -84,6 +86,7 @@ impl Question {
             reasons: Vec::new(),
             by_rule: None,
             session: None,
+            call: Value::Null,
         }
     }
 
@@ -98,6 +101,13 @@ impl Question {
     #[must_use]
     pub fn by_rule(mut self, words: &str) -> Self {
         self.by_rule = Some(line(words));
+        self
+    }
+
+    /// Sets the identifier of the call.
+    #[must_use]
+    pub fn call(mut self, id: &Value) -> Self {
+        self.call = id.clone();
         self
     }
 
