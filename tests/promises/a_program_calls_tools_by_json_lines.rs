@@ -445,6 +445,17 @@ fn a_client_that_stops_reading_ends_the_server() {
 }
 
 #[test]
+fn a_signal_ends_calls_in_order_though_the_input_is_open() {
+    let mut client = Client::new();
+    client.send(call(1, "spin", json!({})));
+    client.until("start", &json!(1));
+    let server = rustix::process::Pid::from_child(&client.server);
+    rustix::process::kill_process(server, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(client.until("result", &json!(1))[0]["outcome"]["error"]["kind"], "cancelled");
+    assert_eq!(client.server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn the_schema_is_what_the_command_prints_and_refuses_what_is_no_line() {
     let line = CommandLine::new();
     let printed = line.run(&["jsonl", "--schema"]);

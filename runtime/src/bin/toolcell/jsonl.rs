@@ -7,7 +7,7 @@ use clap::Args;
 use toolcell::sandbox::Allocation;
 use toolcell::server::jsonl::{AskClient, JsonLines, schema};
 
-use crate::ready::say_cache_problem;
+use crate::ready::{interrupted, say_cache_problem};
 use crate::terminal::{Label, print_json, quiet, say};
 use crate::toolset::ToolsetArgs;
 
@@ -40,10 +40,10 @@ pub(crate) fn run(args: &JsonlArgs) -> anyhow::Result<ExitCode> {
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
     let executor = tokio::runtime::Builder::new_multi_thread().build().context("cannot serve")?;
-    let lines = JsonLines::new(runtime.clone());
+    let lines = JsonLines::new(runtime.clone()).stop(interrupted());
     let served = executor.block_on(lines.serve(tokio::io::stdin(), tokio::io::stdout()));
     say_cache_problem(&runtime);
-    // Where the client stopped reading first, a thread still waits for its input.
+    // Where the client stopped reading first, or a signal came, a thread still waits for its input.
     executor.shutdown_background();
     quiet(served).context("the connection broke")?;
     Ok(ExitCode::SUCCESS)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::io::AsyncRead;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::answers::{self, Answered, Problem};
 use super::approver::{NotTaken, Questions};
@@ -31,10 +32,11 @@ pub(super) struct Connection {
     flights: Flights,
     questions: Questions,
     tasks: JoinSet<()>,
+    stop: CancellationToken,
 }
 
 impl Connection {
-    pub fn new(make: Arc<SessionOf>, outbox: Outbox) -> Self {
+    pub fn new(make: Arc<SessionOf>, stop: CancellationToken, outbox: Outbox) -> Self {
         Self {
             make,
             sessions: HashMap::new(),
@@ -42,6 +44,7 @@ impl Connection {
             flights: Flights::default(),
             questions: Questions::default(),
             tasks: JoinSet::new(),
+            stop,
         }
     }
 
@@ -51,6 +54,7 @@ impl Connection {
         let read = loop {
             let line = tokio::select! {
                 line = lines.next() => line,
+                () = self.stop.cancelled() => break Ok(()),
                 () = outbox.closed() => break Ok(()),
             };
             match line {
@@ -60,9 +64,23 @@ impl Connection {
             }
         };
         self.questions.close();
-        tokio::select! {
-            () = async { while self.tasks.join_next().await.is_some() {} } => {}
-            () = outbox.closed() => self.tasks.shutdown().await,
+        let mut is_stopped = false;
+        loop {
+            tokio::select! {
+                ended = self.tasks.join_next() => {
+                    if ended.is_none() {
+                        break;
+                    }
+                }
+                () = self.stop.cancelled(), if !is_stopped => {
+                    is_stopped = true;
+                    self.flights.cancel_all();
+                }
+                () = outbox.closed() => {
+                    self.tasks.shutdown().await;
+                    break;
+                }
+            }
         }
         read
     }

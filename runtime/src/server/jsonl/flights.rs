@@ -28,6 +28,11 @@ impl Flights {
         token.map(|token| token.cancel()).is_some()
     }
 
+    /// Ends all calls.
+    pub fn cancel_all(&self) {
+        self.all().values().for_each(CancellationToken::cancel);
+    }
+
     /// Forgets a call, before its client can know that it ended and use its id again.
     pub fn end(&self, id: &Id) {
         self.all().remove(&id.to_string());

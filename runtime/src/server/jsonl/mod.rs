@@ -28,6 +28,7 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 
 pub use approver::AskClient;
 pub use schema::schema;
@@ -56,6 +57,7 @@ pub const MAX_SESSIONS: usize = 1024;
 pub struct JsonLines {
     runtime: Runtime,
     sessions: Arc<SessionOf>,
+    stop: CancellationToken,
 }
 
 /// Makes the session that a client names; the empty name is that of calls without one.
@@ -65,7 +67,11 @@ impl JsonLines {
     /// Serves `runtime`. A session of a client is the runtime's session of that name.
     pub fn new(runtime: Runtime) -> Self {
         let of_runtime = runtime.clone();
-        Self { runtime, sessions: Arc::new(move |name| of_runtime.session(name)) }
+        Self {
+            runtime,
+            sessions: Arc::new(move |name| of_runtime.session(name)),
+            stop: CancellationToken::new(),
+        }
     }
 
     /// Makes sessions otherwise: under names that no other client can choose, say. It is asked once for each name of a
@@ -73,6 +79,13 @@ impl JsonLines {
     #[must_use]
     pub fn sessions(mut self, make: impl Fn(&str) -> Session + Send + Sync + 'static) -> Self {
         self.sessions = Arc::new(make);
+        self
+    }
+
+    /// Ends all connections when `token` is cancelled: nothing more is read, and calls that run end as `cancelled`.
+    #[must_use]
+    pub fn stop(mut self, token: CancellationToken) -> Self {
+        self.stop = token;
         self
     }
 
@@ -90,7 +103,7 @@ impl JsonLines {
         output: impl AsyncWrite + Unpin + Send,
     ) -> io::Result<()> {
         let (outbox, queue) = Outbox::new();
-        let connection = Connection::new(Arc::clone(&self.sessions), outbox);
+        let connection = Connection::new(Arc::clone(&self.sessions), self.stop.clone(), outbox);
         let (read, written) = tokio::join!(connection.serve(Lines::new(input)), queue.write(output));
         written.and(read)
     }
