@@ -84,10 +84,11 @@ async fn what_waits_for_a_reader_is_bounded_and_nobody_waits_for_one_that_went_a
     let (outbox, queue) = Outbox::new();
     // Longer than the whole room: alone, it is taken.
     outbox.send(&chunk(1)).await;
+    let second = chunk(2);
     let waits = async {
         tokio::select! {
             biased;
-            () = outbox.send(&chunk(2)) => false,
+            () = outbox.send(&second) => false,
             () = std::future::ready(()) => true,
         }
     };
