@@ -34,13 +34,12 @@ pub(super) fn groups(id: Id, session: &Session, activate: &[String], deactivate:
     if let Some(both) = activate.iter().find(|group| deactivate.contains(group)) {
         return Err((Refusal::Invalid, format!("`{both}` is in `activate` and in `deactivate`; leave one")));
     }
-    // Tried on a copy: all of them are switched, or none.
-    let copy = session.clone().meta("", "");
-    if let Some(unknown) = activate.iter().chain(deactivate).find(|group| !copy.switch(group, true)) {
-        return Err((
-            Refusal::NotFound,
-            format!("no tool is of the group `{unknown}`; nothing was switched"),
-        ));
+    let known = session.groups();
+    if let Some(unknown) = activate.iter().chain(deactivate).find(|group| !known.contains_key(*group)) {
+        let known: Vec<String> = known.keys().map(|group| format!("`{group}`")).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let message = format!("there is no group `{unknown}`, so nothing was switched; there are: {known}");
+        return Err((Refusal::NotFound, message));
     }
     for (groups, on) in [(activate, true), (deactivate, false)] {
         for group in groups {
