@@ -14,6 +14,7 @@ mod registry;
 pub mod runtime;
 pub mod sandbox;
 pub mod schema;
+pub mod server;
 mod telemetry;
 pub mod tool;
 

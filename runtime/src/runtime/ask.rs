@@ -136,7 +136,8 @@ impl Asking<'_> {
         if let Some(redactor) = redactor {
             redactor.value(&mut shown);
         }
-        let mut question = Question::new(self.tool.name(), self.tool.component(), digest, shown);
+        let mut question =
+            Question::new(self.tool.name(), self.tool.component(), digest, shown).call(&self.call.call.id);
         for reason in self.reasons {
             let text = redactor.map_or(Cow::Borrowed(&*reason.text), |redactor| redactor.text(&reason.text));
             question = question.reason(&reason.source, &text);

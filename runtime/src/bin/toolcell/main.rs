@@ -22,6 +22,7 @@ mod failure;
 mod index;
 mod init;
 mod inspected;
+mod jsonl;
 mod list;
 mod new;
 mod output;

@@ -29,6 +29,8 @@ pub struct Question {
     pub by_rule: Option<String>,
     /// The session of the call: its name, quoted where that could not be shown as it is, or a hash of a long one.
     pub session: Option<String>,
+    /// The identifier that the caller gave the call; null if it has none.
+    pub call: Value,
 }
 
 /// One reason to ask.
@@ -88,6 +90,7 @@ impl Question {
             reasons: Vec::new(),
             by_rule: None,
             session: None,
+            call: Value::Null,
         }
     }
 
@@ -102,6 +105,13 @@ impl Question {
     #[must_use]
     pub fn by_rule(mut self, words: &str) -> Self {
         self.by_rule = Some(line(words));
+        self
+    }
+
+    /// Sets the identifier of the call.
+    #[must_use]
+    pub fn call(mut self, id: &Value) -> Self {
+        self.call = id.clone();
         self
     }
 
