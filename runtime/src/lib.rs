@@ -13,6 +13,7 @@ mod registry;
 pub mod runtime;
 pub mod sandbox;
 pub mod schema;
+pub mod server;
 mod telemetry;
 pub mod tool;
 

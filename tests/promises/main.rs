@@ -26,6 +26,8 @@ mod a_load_names_every_import;
 mod a_load_says_what_a_file_is;
 mod a_rule_holds_by_every_spelling;
 mod a_schema_and_the_runtime_agree;
+mod a_server_speaks_the_model_context_protocol;
+mod a_server_tells_of_changed_tools;
 mod a_tool_cannot_change_what_it_may_only_read;
 mod a_tool_cannot_leave_its_grant;
 mod a_tool_cannot_open_special_files;

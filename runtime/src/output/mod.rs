@@ -20,5 +20,5 @@ pub use handle::Handle;
 pub use json::{Shrink, truncate_json};
 pub(crate) use label::{clean_content, cleaned, labelled};
 pub use store::OutputStore;
-pub use stored::StoredOutput;
+pub use stored::{StoredOutput, range};
 pub use truncate::{Keep, Truncated, truncate_text};

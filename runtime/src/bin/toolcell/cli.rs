@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "mcp")]
+use crate::mcp;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
     export, init, list, new, output, pack, trust, wit,
@@ -33,6 +35,9 @@ pub(crate) enum Command {
     Batch(batch::BatchArgs),
     /// Print the tools as a model's provider wants them
     Export(export::ExportArgs),
+    /// Serve the tools over the Model Context Protocol, on standard input and output
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::McpArgs),
     /// Show what a call would do: its arguments, grants and limits; nothing runs
     Explain(explain::ExplainArgs),
     /// Check components, folders of them, or the configuration
@@ -93,6 +98,8 @@ impl Command {
             Self::Call(args) => call::run(&args),
             Self::Batch(args) => batch::run(&args),
             Self::Export(args) => export::run(&args),
+            #[cfg(feature = "mcp")]
+            Self::Mcp(args) => mcp::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Check(args) => check::run(&args),
             Self::New(args) => new::run(args),

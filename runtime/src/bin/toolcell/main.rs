@@ -23,6 +23,8 @@ mod index;
 mod init;
 mod inspected;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod new;
 mod output;
 mod pack;
