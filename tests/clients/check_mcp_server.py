@@ -3,8 +3,9 @@
 import asyncio
 import warnings
 
-import toolcell
 from mcp import Client, MCPError, StdioServerParameters, stdio_client, types
+
+import toolcell
 
 VALUES = [
     ("echo_u64", {"value": "18446744073709551615"}),

@@ -503,6 +503,7 @@ fn a_client_without_forms_is_told_what_its_operator_is_asked() {
     assert_eq!(line.run(&["approvals", "allow", id]).code, 0);
     assert_eq!(client.ask(2, "tools/call", echo("a"))["result"]["isError"], false);
     assert_eq!(client.close(), (0, vec![]));
-    let mut client = serving(&line, &["--yes"]);
-    assert_eq!(client.ask(1, "tools/call", echo("a"))["result"]["isError"], false);
+    let mut client = McpClient::start(&mut line.command(&["mcp", "--config", "toolcell.toml", "--yes"]));
+    assert_eq!(client.ask(1, "tools/call", echo("b"))["result"]["isError"], false);
+    assert_eq!(client.close(), (0, vec![]));
 }
