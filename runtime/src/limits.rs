@@ -93,7 +93,7 @@ impl Limit {
         let (name, unit, default, flag) = match self {
             Self::Timeout => ("timeout", Unit::Time, 30_000_000_000, Some("--timeout")),
             // Above what 30 s can burn on current machines, so that the deadline speaks first.
-            Self::Fuel => ("fuel", Unit::Count, 100_000_000_000, Some("--fuel")),
+            Self::Fuel => ("fuel", Unit::Count, 1_000_000_000_000, Some("--fuel")),
             Self::Memory => ("memory", Unit::Bytes, 256 * MIB, Some("--memory")),
             // Interpreters compiled to components were measured to need 5.7k and 7.7k.
             Self::TableElements => ("table_elements", Unit::Count, 20_000, None),

@@ -53,6 +53,17 @@ impl ToolHooks {
         hooks
     }
 
+    /// Their names, in the order of registration as far as they have the same part in a call.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for entry in self.pre.iter().chain(&self.around).chain(&self.post) {
+            if !names.iter().any(|name| name == entry.name()) {
+                names.push(entry.name().to_owned());
+            }
+        }
+        names
+    }
+
     pub fn is_empty(&self) -> bool {
         self.pre.is_empty() && self.around.is_empty() && self.post.is_empty()
     }

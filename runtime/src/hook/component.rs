@@ -290,7 +290,7 @@ fn judged(verdict: &Value) -> Option<Post> {
         "accept" => Some(Post::Accept),
         "replace" => match chosen_output(value?).ok()? {
             Returned::Output { content, structured } => {
-                Some(Post::replace(Response { content, structured, error: None }))
+                Some(Post::replace(Response { content, structured, ..Response::default() }))
             }
             _ => None,
         },

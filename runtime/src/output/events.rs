@@ -16,12 +16,13 @@ pub(crate) struct EventSinks {
 struct Listener {
     sink: Sender<Event>,
     wants_chunks: bool,
+    wants_words: bool,
 }
 
 impl EventSinks {
     /// One listener more.
     pub fn add(&mut self, sink: Sender<Event>) {
-        self.sinks.push(Listener { sink, wants_chunks: true });
+        self.sinks.push(Listener { sink, wants_chunks: true, wants_words: true });
     }
 
     /// The same listeners, who get no chunks: something may still take the place of the whole result.
@@ -32,8 +33,17 @@ impl EventSinks {
         self
     }
 
+    /// The same listeners, who get nothing: something may still be taken out of every word.
+    pub fn holding_everything(mut self) -> Self {
+        for listener in &mut self.sinks {
+            (listener.wants_chunks, listener.wants_words) = (false, false);
+        }
+        self
+    }
+
+    /// Whether nobody wants records and progress.
     pub fn is_empty(&self) -> bool {
-        self.sinks.is_empty()
+        !self.sinks.iter().any(|listener| listener.wants_words)
     }
 
     /// Whether somebody wants a chunk now.
@@ -62,7 +72,9 @@ impl EventSinks {
 
     async fn send(&self, event: Event) {
         let is_chunk = matches!(event, Event::Chunk { .. });
-        for listener in self.sinks.iter().filter(|listener| !is_chunk || listener.wants_chunks) {
+        let wants =
+            |listener: &&Listener| if is_chunk { listener.wants_chunks } else { listener.wants_words };
+        for listener in self.sinks.iter().filter(wants) {
             // A listener that went away is no reason to stop the tool.
             let _ = listener.sink.send(event.clone()).await;
         }

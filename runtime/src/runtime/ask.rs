@@ -137,7 +137,11 @@ impl Asking<'_> {
         }
         let words: Vec<&str> = self.rules.iter().map(|rule| rule.words.as_str()).collect();
         if !words.is_empty() {
-            question = question.by_rule(&words.join("; and "));
+            let (tool, component) = (self.tool.name(), self.tool.component());
+            question = question.by_rule(&format!(
+                "every call of `{tool}` of component `{component}`, as it is now, that its rule asks about ({})",
+                words.join("; and ")
+            ));
         }
         match self.call.session.state.name() {
             Some(session) => question.session(session),

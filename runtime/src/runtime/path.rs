@@ -15,7 +15,9 @@ use super::passage::Passage;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
-use crate::call::{Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Violation};
+use crate::call::{
+    Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, Status, ToolCall, Violation,
+};
 use crate::hook::{HookCall, HostHandle, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
 use crate::policy::{Decision, NoPaths, RuleSource};
@@ -49,6 +51,10 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     match (end, placed) {
         (Ok(Ran { limits, ended, totals }), Some(placed)) => {
             answering(&shared, &call, &limits).answer(&placed.tool, ended, outcome);
+            if outcome.error_kind() == Some(ErrorKind::HookFailed) {
+                // Nothing was refused here: the tool may have run.
+                outcome.status = Status::Error;
+            }
             if let Some(totals) = totals {
                 totals.put_into(outcome);
             }
@@ -184,7 +190,11 @@ impl Passage {
         // What a hook may still replace nobody has seen.
         let has_post = !hooks.post.is_empty();
         let events = call.events.clone();
-        let events = if has_post { events.holding_chunks() } else { events };
+        let events = match hooks.post.iter().any(|hook| hook.redacts) {
+            true => events.holding_everything(),
+            false if has_post => events.holding_chunks(),
+            false => events,
+        };
         let (tool, meta) = (&placed.tool, hooked.meta.as_slice());
         let runs = Runs { shared, call, tool, limits: &limits, whole, meta, events };
         if hooks.around.is_empty() && !has_post {
@@ -199,8 +209,7 @@ impl Passage {
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
-        let timers = shared.sandbox.handle();
-        let ended = post_hooks(&hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
+        let ended = post_hooks(&hooks.post, &hooked, &answering, ended, whole, outcome, verdicts).await;
         if has_post {
             let released = async {
                 for chunk in &ended.chunks {
@@ -236,6 +245,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
                     explanation.repaired = repaired;
                 }
             }
+            explanation.hooks = placed.hooks.names();
             explanation.limits = Some(limits);
             explanation.tool = Some(Arc::clone(&placed.tool));
         }

@@ -16,7 +16,7 @@ use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits, Origin};
-use crate::policy::Digest;
+use crate::policy::{Digest, Grant};
 use crate::sandbox::{DirTemplate, Sandbox};
 use crate::schema::{nearest, tool_name};
 
@@ -165,7 +165,7 @@ impl Loader<'_> {
             name: name.to_owned(),
             digest,
             group: self.config.group.clone(),
-            grant: self.config.grant.clone(),
+            grant: resolved(&self.config.grant),
             instructions: self.config.instructions.clone().or(package.instructions.clone()),
             repair: self.config.repair,
         };
@@ -326,6 +326,17 @@ impl Loader<'_> {
         }
         Ok(())
     }
+}
+
+/// The grants with their folders as they are now: an approval is of this folder, not of what its name leads to later.
+fn resolved(grant: &Grant) -> Grant {
+    let mut grant = grant.clone();
+    for dir in &mut grant.dirs {
+        if let Ok(host) = std::fs::canonicalize(&dir.host) {
+            dir.host = host;
+        }
+    }
+    grant
 }
 
 /// A component's directories, opened once for each way of using them.

@@ -10,7 +10,8 @@ use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
 
 use crate::arguments::read;
 use crate::export::format_names;
-use crate::ready::{block_on, say_cache_problem};
+use crate::ready::{block_on, interrupted, say_cache_problem};
+use crate::report::say_warnings;
 use crate::terminal::print_json;
 use crate::toolset::ToolsetArgs;
 
@@ -48,7 +49,9 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
     };
     let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
     let runtime = args.tools.open()?.runtime()?;
-    let outcomes = block_on(runtime.session(&args.session).call_batch(calls).into_future())?;
+    let outcomes =
+        block_on(runtime.session(&args.session).call_batch(calls).cancel(interrupted()).into_future())?;
+    outcomes.iter().for_each(say_warnings);
     say_cache_problem(&runtime);
     print_json(&args.format.results(&outcomes))?;
     // The process ends now, and the system is faster at taking everything back.

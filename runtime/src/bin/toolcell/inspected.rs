@@ -7,7 +7,7 @@ use toolcell::Grant;
 use toolcell::call::LimitHit;
 use toolcell::limits::EffectiveLimits;
 use toolcell::schema::Signature;
-use toolcell::tool::inspect::{Inspection, classify_imports, inspect, lints};
+use toolcell::tool::inspect::{Inspection, check_code, classify_imports, inspect, lints};
 use toolcell_package::{Need, Package};
 
 use crate::terminal::print;
@@ -88,6 +88,7 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Chec
     let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
     let imports = classify_imports(&inspection, &Grant::none());
     checked.errors.extend(imports.refusal());
+    checked.errors.extend(check_code(bytes).err().map(|error| error.to_string()));
     if let Some(limits) = &terms.limits {
         checked.errors.extend(inspection.footprint.beyond(limits).iter().map(too_small));
     }

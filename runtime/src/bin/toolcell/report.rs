@@ -68,14 +68,10 @@ pub(crate) fn limits_json(limits: &EffectiveLimits) -> Value {
 
 /// The limits that most calls meet, and all that somebody set, a line each.
 pub(crate) fn limit_lines(limits: &EffectiveLimits) -> Vec<String> {
-    let is_shown = |limit: &Limit| {
-        matches!(limit, Limit::Timeout | Limit::Fuel | Limit::Memory)
-            || !limits.origin(*limit).setting.is_empty()
-    };
     let line = |limit: Limit| {
         format!("{:<14} {:<12} {}", limit.name(), limit.format(limits.get(limit)), origin(limits, limit))
     };
-    Limit::ALL.into_iter().filter(is_shown).map(line).collect()
+    Limit::ALL.into_iter().map(line).collect()
 }
 
 fn origin(limits: &EffectiveLimits, limit: Limit) -> String {
@@ -102,8 +98,16 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
     format!("{path}: {} became {}", repair.from, repair.to)
 }
 
+/// What went wrong beside a call, on standard error.
+pub(crate) fn say_warnings(outcome: &Outcome) {
+    for warning in &outcome.warnings {
+        say(Label::Warning, format_args!("{}: {}: {}", warning.kind, warning.source, warning.message));
+    }
+}
+
 /// The outcome for a person: what the tool gave on standard output, all else on standard error.
 pub(crate) fn print_outcome(outcome: &Outcome, session: Option<&str>) -> std::io::Result<()> {
+    say_warnings(outcome);
     outcome.logs.iter().for_each(say_log);
     for repair in &outcome.repaired {
         say(Label::Note, format_args!("repaired {}", repair_text(repair)));
