@@ -199,7 +199,7 @@ fn what_failed_is_marked_and_says_how() {
         ("trap", json!({}), "trapped", ""),
         ("spin", json!({}), "timeout", "1s"),
         ("echo_string", json!({ "value": "a" }), "denied", "not today"),
-        ("exit_with", json!({ "code": 3 }), "exited", "3"),
+        ("exit_with", json!({ "code": 3 }), "exited", "exited"),
     ] {
         let result =
             client.ask(name, "tools/call", json!({ "name": name, "arguments": arguments }))["result"].clone();
@@ -320,6 +320,18 @@ fn the_end_of_input_ends_everything() {
     assert_eq!(of("last")["result"], json!({}));
     assert_eq!(of("short")["result"]["isError"], false);
     assert_eq!(of("endless")["result"]["_meta"]["toolcell/kind"], "cancelled");
+}
+
+#[test]
+fn a_server_that_is_terminated_ends_its_calls_first() {
+    let line = CommandLine::new();
+    let mut client = serving(&line, &["--timeout", "10m"]);
+    client.call("endless", "poll_forever", json!({}));
+    client.ask(1, "ping", json!({}));
+    client.terminate();
+    let answer = client.messages.answer(&json!("endless"));
+    assert_eq!(answer["result"]["_meta"]["toolcell/kind"], "cancelled");
+    assert_eq!(client.close(), (0, vec![]));
 }
 
 #[test]

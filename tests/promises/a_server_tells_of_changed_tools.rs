@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 use toolcell::server::mcp::serve;
-use toolcell::{NativeTool, Runtime};
+use toolcell::{CancellationToken, NativeTool, Runtime};
 use toolcell_tests::mcp_client::{Messages, current};
 use toolcell_tests::{builder, built};
 
@@ -27,7 +27,7 @@ impl Client {
     fn of(runtime: &Runtime) -> (Self, tokio::task::JoinHandle<toolcell::Result<()>>) {
         let (input, read) = UnixStream::pair().unwrap();
         let (written, output) = UnixStream::pair().unwrap();
-        let serving = tokio::spawn(serve(runtime.clone(), read, written));
+        let serving = tokio::spawn(serve(runtime.clone(), read, written, CancellationToken::new()));
         (Self { input, messages: Messages::of(output) }, serving)
     }
 
@@ -105,7 +105,7 @@ async fn a_client_that_reads_no_more_ends_its_connection() {
     let runtime = built(builder().native(tool("first")));
     let (input, read) = UnixStream::pair().unwrap();
     let (written, output) = UnixStream::pair().unwrap();
-    let serving = tokio::spawn(serve(runtime.clone(), read, written));
+    let serving = tokio::spawn(serve(runtime.clone(), read, written, CancellationToken::new()));
     drop(output);
     let mut input = input;
     let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";

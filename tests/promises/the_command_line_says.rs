@@ -14,6 +14,7 @@ fn help_is_there_for_every_command() {
         "call",
         "batch",
         "export",
+        "mcp",
         "explain",
         "check",
         "output",

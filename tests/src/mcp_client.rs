@@ -139,6 +139,12 @@ impl McpClient {
         answer
     }
 
+    /// Asks the process to end, as a client does that has waited long enough.
+    pub fn terminate(&self) {
+        let ended = Command::new("kill").arg(self.child.id().to_string()).status();
+        assert!(ended.is_ok_and(|status| status.success()), "the server is gone already");
+    }
+
     /// Closes the input. The exit code, and everything that was not taken before.
     pub fn close(mut self) -> (i32, Vec<Value>) {
         drop(self.input.take());

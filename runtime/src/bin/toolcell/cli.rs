@@ -78,6 +78,8 @@ impl Command {
             Self::Call(args) => args.tools.json,
             Self::Batch(args) => args.tools.json,
             Self::Export(args) => args.tools.json,
+            #[cfg(feature = "mcp")]
+            Self::Mcp(args) => args.tools.json,
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
             Self::Audit(args) => args.is_json(),

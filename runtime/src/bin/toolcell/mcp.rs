@@ -12,7 +12,7 @@ use clap::Args;
 use toolcell::sandbox::Allocation;
 use toolcell::server::mcp::{ClientApprover, serve};
 
-use crate::ready::say_cache_problem;
+use crate::ready::{interrupted, say_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
         .enable_time()
         .build()
         .context("cannot start the threads that serve")?;
-    executor.block_on(serve(runtime.clone(), io::stdin(), output))?;
+    executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
     say_cache_problem(&runtime);
     executor.shutdown_background();
     // The process ends now, and the system is faster at taking everything back.

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 pub use approval::ClientApprover;
 
@@ -43,7 +44,7 @@ const FLUSHING: Duration = Duration::from_secs(1);
 /// once: requests that carry their revision with them (2026-07-28), and those after a handshake (up to 2025-11-25).
 ///
 /// The connection is a session of its own with a name that nobody can guess. At the end of input, calls have 1.5 seconds
-/// to finish, and are then cancelled. Must be awaited within a tokio runtime with timers; input and output have a
+/// to finish, and are then cancelled; `stop` cancels them at once, and ends the connection. Must be awaited within a tokio runtime with timers; input and output have a
 /// thread each, and that of the input goes on until its stream ends or gives another line.
 ///
 /// # Errors
@@ -52,6 +53,7 @@ pub async fn serve(
     runtime: Runtime,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
+    stop: CancellationToken,
 ) -> Result<()> {
     let mut lines = lines::read(input).map_err(|error| unstarted(&error))?;
     let (writer, mut written) = Writer::start(output).map_err(|error| unstarted(&error))?;
@@ -67,9 +69,10 @@ pub async fn serve(
             // Keeps the set as small as what runs.
             Some(_) = calls.join_next() => {}
             () = connection.writer.closed() => break,
+            () = stop.cancelled() => break,
         }
     }
-    end(&connection, &mut calls).await;
+    end(&connection, &mut calls, &stop).await;
     watching.abort();
     let _ = watching.await;
     drop(connection);
@@ -78,13 +81,15 @@ pub async fn serve(
 }
 
 /// Lets calls finish, cancels what has not, and waits for both.
-async fn end(connection: &Connection, calls: &mut JoinSet<()>) {
+async fn end(connection: &Connection, calls: &mut JoinSet<()>, stop: &CancellationToken) {
     connection.close_questions();
-    let mut finished = false;
-    if !connection.writer.is_closed() {
-        finished = timeout(GRACE, all(calls)).await.is_ok();
-    }
-    if !finished {
+    let is_over = tokio::select! {
+        biased;
+        () = stop.cancelled() => false,
+        () = connection.writer.closed() => false,
+        finished = timeout(GRACE, all(calls)) => finished.is_ok(),
+    };
+    if !is_over {
         connection.cancel_all();
         let _ = timeout(ENDING, all(calls)).await;
         calls.shutdown().await;

@@ -47,10 +47,6 @@ impl Writer {
     pub async fn closed(&self) {
         self.messages.closed().await;
     }
-
-    pub fn is_closed(&self) -> bool {
-        self.messages.is_closed()
-    }
 }
 
 /// JSON has no newline outside of strings, and in them it is escaped: a message is one line whatever it holds.
