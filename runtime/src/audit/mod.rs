@@ -54,6 +54,7 @@ pub(crate) use log::AuditLog;
 pub use read::{files, line_at, lines};
 pub(crate) use record::{Facts, Record};
 pub use verify::{Break, Verification, Verified, verify};
+pub(crate) use words::Redact;
 
 /// The version of the lines that this version writes and reads.
 pub const VERSION: u32 = 1;

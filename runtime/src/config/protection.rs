@@ -5,7 +5,7 @@ use super::component::{ComponentConfig, Source};
 use super::folders::Folders;
 use super::settings::Config;
 use crate::error::{Error, Result};
-use crate::policy::Protected;
+use crate::policy::{Protected, SecretSource};
 
 impl Config {
     /// What no tool may write under this configuration: its file, its components' files, what its hooks run, the audit
@@ -36,6 +36,11 @@ impl Config {
                 Source::Folder(path) => protected.components(what, path),
                 Source::Builtin(_) => protected,
             };
+            for (name, secret) in &component.grant.secrets {
+                if let SecretSource::File(path) = &secret.source {
+                    protected = protected.file(format!("the secret `{name}`"), path);
+                }
+            }
         }
         for hook in &self.hooks {
             let what = format!("the hook `{}`", hook.origin.setting);

@@ -17,7 +17,7 @@ use super::hooks::{HookConfig, HookKind};
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
-use crate::policy::{Access, TrustStore};
+use crate::policy::{Access, StateScope, TrustStore};
 
 /// One setting that does not hold since its file is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +79,8 @@ impl Config {
         for component in &mut self.components {
             restrict_dirs(component, folder.as_deref(), &mut inert);
             restrict_env(component, &self.origins, &mut inert);
+            restrict_secrets(component, &mut inert);
+            restrict_state(component, &mut inert);
             restrict_hints(component, &mut inert);
             component.limits = narrowed(&component.limits, &mut inert);
             for settings in component.tool_settings.values_mut() {
@@ -178,6 +180,21 @@ fn restrict_env(component: &mut ComponentConfig, origins: &BTreeMap<String, Orig
     inert.push(Inert::new(&origin, "is not granted"));
 }
 
+/// It would name a variable or a file of the user's.
+fn restrict_secrets(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    for name in std::mem::take(&mut component.grant.secrets).into_keys() {
+        inert.push(Inert::new(&component.origin_of(&format!("secrets.{name}")), "is not read"));
+    }
+}
+
+/// The values of a component belong to its name, which another configuration may have given to another one.
+fn restrict_state(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    if matches!(component.grant.state, StateScope::Session | StateScope::Persistent) {
+        component.grant.state = StateScope::Call;
+        inert.push(Inert::new(&component.origin_of("grant.state"), "keeps nothing between calls"));
+    }
+}
+
 /// What is declared of tools makes calls run again and at the same time; only what takes that back stays.
 fn restrict_hints(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
     let of_tools = component.tool_settings.values_mut();
@@ -233,6 +250,7 @@ key.env = "HOME"
 [component.a]
 path = "in.wasm"
 config = { city = "Oslo" }
+secrets = { key = { env = "HOME", readable = true } }
 [component.a.grant]
 dirs = [
   { host = ".", guest = "/here" },
@@ -293,14 +311,15 @@ tools = ["write_*"]
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:31: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:20: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:21: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:22: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:23: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:25: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:28: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:29: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:32: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:21: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:22: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:23: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:24: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:17: `component.a.secrets.key`: is not read, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:29: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:30: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
@@ -318,7 +337,7 @@ tools = ["write_*"]
         assert_eq!(dirs, [(project.clone(), Access::Read, 0), (project.join("sub"), Access::Read, 1)]);
         let (_, origin) = a.dirs().nth(1).unwrap();
         assert_eq!(&*origin.setting, "component.a.grant.dirs[1]");
-        assert!(a.grant.env.is_empty());
+        assert!(a.grant.env.is_empty() && a.grant.secrets.is_empty());
         assert_eq!(a.grant.config.len(), 1);
         let limits = Limits::resolve([&config.limits, &a.limits]);
         assert_eq!((limits.timeout(), limits.get(Limit::Memory)), (Duration::from_secs(1), 1 << 20));

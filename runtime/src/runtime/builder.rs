@@ -230,16 +230,17 @@ impl RuntimeBuilder {
         };
         warnings.extend(cache_problem.clone());
         let settings = self.engine_settings();
-        let sandbox = Arc::new(Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?);
+        let folders = match self.folders.take() {
+            Some(folders) => folders,
+            None => Environment::of_process()?.folders,
+        };
+        let sandbox = Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?;
+        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()));
         let mut components: Vec<ToolComponent> =
             self.config.components.iter().cloned().map(ToolComponent::from).collect();
         components.append(&mut self.components);
         let mut all = self.config.clone();
         all.components = components.iter().map(|component| component.config.clone()).collect();
-        let folders = match self.folders.take() {
-            Some(folders) => folders,
-            None => Environment::of_process()?.folders,
-        };
         all.check_write_grants(&folders)?;
         let mut hooks = self.config.hooks.iter().map(HookEntry::configured).collect::<Result<Vec<_>>>()?;
         hooks.append(&mut self.hooks);

@@ -8,6 +8,7 @@ mod batch;
 mod builder;
 mod decide;
 mod explain;
+mod hidden;
 mod host;
 mod loading;
 mod passage;

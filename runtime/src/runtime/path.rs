@@ -11,6 +11,7 @@ use super::answer::Answering;
 use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
+use super::hidden::{hide, reveal};
 use super::passage::Passage;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
@@ -48,8 +49,11 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     }
     let placed = passage.placed.clone();
     let outcome = &mut passage.outcome;
-    match (end, placed) {
-        (Ok(Ran { limits, ended, totals }), Some(placed)) => {
+    match (end, &placed) {
+        (Ok(Ran { limits, mut ended, totals }), Some(placed)) => {
+            if let Some(redactor) = placed.tool.redactor() {
+                redactor.ended(&mut ended);
+            }
             answering(&shared, &call, &limits).answer(&placed.tool, ended, outcome);
             if outcome.error_kind() == Some(ErrorKind::HookFailed) {
                 // Nothing was refused here: the tool may have run.
@@ -59,8 +63,16 @@ pub(super) async fn run(mut call: Call) -> Outcome {
                 totals.put_into(outcome);
             }
         }
-        (Err(error), _) => fail(&shared, &call, error, outcome),
+        (Err(mut error), placed) => {
+            if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
+                redactor.error(&mut error);
+            }
+            fail(&shared, &call, error, outcome);
+        }
         (Ok(_), None) => fail(&shared, &call, lost(), outcome),
+    }
+    if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
+        outcome.warnings.iter_mut().for_each(|warning| redactor.warning(warning));
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
     if let Err(error) = passage.record() {
@@ -145,9 +157,11 @@ impl Passage {
         let timers = shared.sandbox.handle();
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
         let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
+        let hidden = hide(&mut hooked);
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         let mut reasons = whole.within_anywhere(deciding).await?;
+        reveal(&mut hooked, hidden);
         self.keep_arguments(&placed.tool, &hooked.arguments);
         let original = original.as_ref().unwrap_or(&hooked.arguments);
         let (mut asked, rules) = self.ruled(shared, &placed, whole, original, &hooked.arguments).await?;
@@ -184,7 +198,7 @@ impl Passage {
         whole: &Whole<'_>,
         placed: &Arc<Placed>,
         limits: Arc<EffectiveLimits>,
-        hooked: HookCall,
+        mut hooked: HookCall,
     ) -> Result<Ran, CallError> {
         let hooks = &placed.hooks;
         // What a hook may still replace nobody has seen.
@@ -207,14 +221,17 @@ impl Passage {
         self.outcome.usage.from_cache = ended.verdicts.iter().any(|verdict| verdict.action == Action::Reuse);
         self.verdicts.append(&mut ended.verdicts);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        hide(&mut hooked);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
         let ended = post_hooks(&hooks.post, &hooked, &answering, ended, whole, outcome, verdicts).await;
         if has_post {
+            let events = call.events.clone().redacting(placed.tool.redactor());
             let released = async {
                 for chunk in &ended.chunks {
-                    call.events.chunk(chunk.clone()).await;
+                    events.chunk(chunk.clone()).await;
                 }
+                events.rest().await;
                 Ok(())
             };
             // A listener that is too slow for the rest of the call's time still gets it all with the outcome.

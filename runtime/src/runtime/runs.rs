@@ -16,10 +16,12 @@ use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome};
 use crate::hook::{Core, HookCall};
+use crate::kept::Place;
 use crate::limits::EffectiveLimits;
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, Prepared, catch_unwind, stopped_at_deadline,
+    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Prepared, catch_unwind,
+    stopped_at_deadline,
 };
 use crate::telemetry;
 use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeEvents, NativeFunction, Tool};
@@ -38,6 +40,22 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     /// One run: a place, the native code, the cell. `events` are who listens to it.
     pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
+        let redactor = self.tool.redactor();
+        let events = events.redacting(redactor);
+        let mut ended = self.unredacted(arguments, events.clone()).await;
+        if let Some(redactor) = redactor {
+            redactor.ended(&mut ended);
+            // A listener that is too slow for it still gets it with the outcome.
+            let rest = async {
+                events.rest().await;
+                Ok(())
+            };
+            let _ = self.whole.within_anywhere(rest).await;
+        }
+        ended
+    }
+
+    async fn unredacted(&self, arguments: Value, events: EventSinks) -> Ended {
         let permit = match self.permit().await {
             Ok(permit) => permit,
             Err(error) => return Ended::failed(error),
@@ -111,12 +129,24 @@ impl Runs<'_> {
             limits,
             dirs: Arc::clone(dirs),
             env: Arc::clone(&component.env),
-            config: Arc::clone(&component.config),
+            config: Arc::clone(&component.config_of_calls),
+            keeping: self.keeping(component),
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
         };
         sandbox.run(cell, permit).await
+    }
+
+    /// What values the call may keep.
+    fn keeping(&self, component: &LoadedComponent) -> KeepGrant {
+        let (folder, session) = (self.shared.sandbox.kept(), self.call.session.state.name());
+        let owner = &component.owner;
+        KeepGrant {
+            place: Place::of(owner.grant.state, folder, &owner.name, session),
+            read_only: self.tool.is_read_only(),
+            setting: Arc::clone(&component.state_setting),
+        }
     }
 
     /// A native function. What it cannot do without its caller's executor it does there: timers are the only thing

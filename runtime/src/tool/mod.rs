@@ -31,7 +31,7 @@ pub use native_events::NativeEvents;
 use argument_schema::ArgumentSchema;
 
 use crate::limits::EffectiveLimits;
-use crate::output::Shrink;
+use crate::output::{Redactor, Shrink};
 use crate::policy::{Access, Digest, Grant, Subject};
 use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
@@ -67,6 +67,8 @@ pub(crate) struct Owner {
     pub grant: Grant,
     pub instructions: Option<String>,
     pub repair: RepairMode,
+    /// What takes its secrets out of all that its tools say; none for a component without.
+    pub redactor: Option<Arc<Redactor>>,
 }
 
 /// What runs when a tool is called.
@@ -228,6 +230,11 @@ impl Tool {
             Body::Component { dirs, .. } => Some(dirs),
             Body::Native(_) => None,
         }
+    }
+
+    /// What takes its secrets out of all that it says.
+    pub(crate) fn redactor(&self) -> Option<&Arc<Redactor>> {
+        self.owner.redactor.as_ref()
     }
 
     /// What rules look at.

@@ -267,6 +267,7 @@ impl Built {
                 grant: Grant::none(),
                 instructions: None,
                 repair: RepairMode::default(),
+                redactor: None,
             }),
             body: Body::Native(body),
             output: OnceLock::new(),

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::output::Shrink;
 use crate::output::{EventSinks, clean, cleaned};
-use crate::sandbox::{CallContext, Cell, DirTemplate, Function, Invocation, Meter, Sandbox};
+use crate::sandbox::{CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Meter, Sandbox};
 use crate::schema::{Signature, tool_name};
 
 /// The most tools that one provider may have.
@@ -103,6 +103,10 @@ fn list_tools(
             dirs: DirTemplate::open(&[], "").map_err(|error| error.to_string())?,
             env: Arc::default(),
             config: Arc::clone(&component.config),
+            keeping: KeepGrant {
+                setting: "none: while tools are listed nothing is granted".into(),
+                ..KeepGrant::default()
+            },
             context: Arc::new(CallContext::default()),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcell::call::{Content, Denial, Log, Repair};
 use toolcell::limits::EffectiveLimits;
+use toolcell::policy::StateScope;
 use toolcell::{Access, Grant, Limit, Outcome, Status, Tool};
 
 use crate::terminal::{Label, print, print_line, say, say_plain};
@@ -28,7 +29,7 @@ pub(crate) fn grant_json(grant: &Grant) -> Value {
         .map(|dir| json!({ "host": dir.host, "guest": dir.guest, "access": dir.access, "deny": dir.deny }))
         .collect();
     let (env, config) = (names(&grant.env), names(&grant.config));
-    json!({ "dirs": dirs, "env": env, "config": config })
+    json!({ "dirs": dirs, "env": env, "config": config, "secrets": names(&grant.secrets), "state": grant.state })
 }
 
 fn names<V>(map: &std::collections::BTreeMap<String, V>) -> Vec<&str> {
@@ -51,6 +52,13 @@ pub(crate) fn grant_lines(grant: &Grant) -> Vec<String> {
     }
     lines.extend(grant.env.keys().map(|name| format!("env    {name}")));
     lines.extend(grant.config.keys().map(|name| format!("config {name}")));
+    if grant.state != StateScope::None {
+        lines.push(format!("state  {}", grant.state.as_str()));
+    }
+    lines.extend(grant.secrets.iter().map(|(name, secret)| match secret.readable {
+        true => format!("secret {name}, which it reads as configuration"),
+        false => format!("secret {name}, which it does not see"),
+    }));
     if lines.is_empty() {
         lines.push("nothing: no directory, network or environment".to_owned());
     }
