@@ -24,7 +24,9 @@ pub use error::{Error, Result};
 pub use format::Format;
 pub use hook::{Hook, HookEntry};
 pub use limits::{Limit, Limits};
-pub use policy::{Access, DirGrant, Grant};
+pub use policy::{Access, DirGrant, Grant, Narrowing};
 pub use runtime::{Batch, Call, Registration, Runtime, RuntimeBuilder, Session};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{NativeTool, Tool, ToolComponent};
+#[cfg(feature = "otel")]
+pub use toolcell_otel as otel;

@@ -27,6 +27,8 @@ impl Config {
                     Limit::Timeout.format(u64::try_from(self.call_timeout.as_nanos()).unwrap_or(u64::MAX - 1)),
                     &self.call_timeout_origin,
                 ),
+                "activate_group": self.place("policy.activate_group", self.activate_group),
+                "inactive_groups": self.place("policy.inactive_groups", self.inactive_groups.clone()),
             },
             "limits": show_limits(&Limits::resolve([&self.limits])),
             "admission": {

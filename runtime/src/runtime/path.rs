@@ -25,14 +25,14 @@ use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
 use crate::telemetry;
-use crate::tool::{Body, Entry, NativeBody, Tool};
+use crate::tool::{ACTIVATE_GROUP, ArgumentSchema, Body, Entry, Tool};
 
 /// Runs a call from its entry to its outcome, and records it.
 pub(super) async fn run(mut call: Call) -> Outcome {
     let began = SystemTime::now();
     let started = Instant::now();
     let shared = Arc::clone(&call.session.runtime.shared);
-    let span = telemetry::call(&call.call.name);
+    let span = telemetry::call(&call.call.name, [&call.call.meta, &call.session.state.meta]);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let refusal = call.refusal.take();
     let mut passage = Passage::of(&call, began, started);
@@ -290,9 +290,18 @@ fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
         return Err(CallError::new(ErrorKind::UnknownTool, message)
             .help("`toolcell list` shows the tools that there are"));
     };
+    let placed = placed.map_err(|error| {
+        CallError::new(ErrorKind::Internal, "the tool's grants cannot be narrowed as its session wants")
+            .help(error.to_string())
+    })?;
     if !session.is_active(&placed.tool) {
         let group = placed.tool.group().unwrap_or_default();
-        let message = format!("the tool `{name}` is switched off, with its group `{group}`");
+        let by_itself = if session.has_group_switch() {
+            format!("; call `{ACTIVATE_GROUP}` with `{group}`, then repeat the call")
+        } else {
+            String::new()
+        };
+        let message = format!("the tool `{name}` is switched off, with its group `{group}`{by_itself}");
         return Err(CallError::new(ErrorKind::ToolInactive, message)
             .help(format!("switch the group `{group}` on for this session, or for all")));
     }
@@ -340,17 +349,19 @@ pub(super) fn canonical(
         Arguments::Value(value) => schema::accept_arguments(value, bounds, mode),
     };
     let (value, decoded) = parsed.map_err(|error| unreadable(&error, limits))?;
-    let signature = match &tool.body {
-        Body::Component { entry: Entry::Typed { signature, .. }, .. } => signature,
-        Body::Component { entry: Entry::Command, .. } => return Ok((value, decoded.into_iter().collect())),
-        Body::Component { entry: Entry::Provided { arguments, .. }, .. }
-        | Body::Native(NativeBody { arguments, .. }) => {
-            return match arguments.violations(&value) {
-                violations if violations.is_empty() => Ok((value, decoded.into_iter().collect())),
-                violations => Err(invalid(tool, violations)),
-            };
-        }
+    let described = |arguments: &ArgumentSchema| match arguments.violations(&value) {
+        violations if violations.is_empty() => Ok(()),
+        violations => Err(invalid(tool, violations)),
     };
+    let signature = match &tool.body {
+        Body::Component { entry, .. } => match &**entry {
+            Entry::Typed { signature, .. } => Some(signature),
+            Entry::Command => None,
+            Entry::Provided { arguments, .. } => described(arguments).map(|()| None)?,
+        },
+        Body::Native(native) => described(&native.arguments).map(|()| None)?,
+    };
+    let Some(signature) = signature else { return Ok((value, decoded.into_iter().collect())) };
     let (value, mut repaired) = schema::canonicalise(signature, value, mode);
     let violations = schema::validate(signature, &value);
     if !violations.is_empty() {

@@ -320,7 +320,8 @@ impl Loader<'_> {
             body: Body::Component {
                 component: Arc::clone(component),
                 dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
-                entry: candidate.entry,
+                env: Arc::clone(&component.env),
+                entry: Arc::new(candidate.entry),
             },
             output: OnceLock::new(),
         }))

@@ -60,6 +60,8 @@ pub(crate) enum NativeFunction {
     Async(Arc<dyn Fn(Value, NativeCall) -> Running + Send + Sync>),
     /// On a thread that may wait.
     Blocking(Arc<dyn Fn(Value, NativeCall) -> Ran + Send + Sync>),
+    /// By the runtime, which switches a group on for the session that calls.
+    GroupSwitch,
 }
 
 /// A native function and the schemas that it is held to.
@@ -228,18 +230,18 @@ impl<R: Serialize + Send + 'static> From<NativeTool<R>> for AnyNativeTool {
 }
 
 /// Everything of a native tool but its function.
-struct Built {
-    name: String,
-    title: Option<String>,
-    description: String,
-    group: Option<String>,
-    hints: Hints,
-    input: Value,
-    output: Value,
+pub(super) struct Built {
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub group: Option<String>,
+    pub hints: Hints,
+    pub input: Value,
+    pub output: Value,
 }
 
 impl Built {
-    fn tool(self, function: NativeFunction, limits: crate::limits::EffectiveLimits) -> Result<Tool> {
+    pub fn tool(self, function: NativeFunction, limits: crate::limits::EffectiveLimits) -> Result<Tool> {
         let wrong = |message: String| Error::component(format!("native tool `{}`", self.name), message);
         let name = tool_name(&self.name).map_err(|error| wrong(error.to_string()))?;
         let schema = |schema: &Value| {
@@ -269,7 +271,7 @@ impl Built {
                 repair: RepairMode::default(),
                 redactor: None,
             }),
-            body: Body::Native(body),
+            body: Body::Native(Arc::new(body)),
             output: OnceLock::new(),
         })
     }
@@ -307,7 +309,7 @@ fn answer<R: Serialize + 'static>(wraps: bool, text: Option<Text<R>>) -> Answer<
 }
 
 /// The schema of arguments: always a closed object's.
-fn input_schema<A: JsonSchema>() -> Value {
+pub(super) fn input_schema<A: JsonSchema>() -> Value {
     let mut schema = schema_of::<A>();
     if let Some(object) = schema.as_object_mut() {
         object.insert("type".to_owned(), json!("object"));
@@ -319,7 +321,7 @@ fn input_schema<A: JsonSchema>() -> Value {
     schema
 }
 
-fn schema_of<T: JsonSchema>() -> Value {
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
