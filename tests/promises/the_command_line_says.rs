@@ -15,6 +15,7 @@ fn help_is_there_for_every_command() {
         "batch",
         "export",
         "jsonl",
+        "mcp",
         "explain",
         "check",
         "output",

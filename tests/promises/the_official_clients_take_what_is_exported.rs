@@ -39,3 +39,8 @@ fn of_gemini() {
 fn of_the_model_context_protocol() {
     check("check_mcp.py");
 }
+
+#[test]
+fn of_the_model_context_protocol_over_pipes() {
+    check("check_mcp_server.py");
+}

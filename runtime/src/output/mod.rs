@@ -22,5 +22,5 @@ pub use json::{Shrink, truncate_json};
 pub(crate) use label::{clean_content, cleaned, labelled};
 pub(crate) use redact::{Redactor, mark as redaction_mark};
 pub use store::OutputStore;
-pub use stored::StoredOutput;
+pub use stored::{StoredOutput, range};
 pub use truncate::{Keep, Truncated, truncate_text};

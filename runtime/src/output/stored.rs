@@ -8,6 +8,17 @@ use regex::bytes::Regex;
 /// The bytes of a line that are searched at once. A longer line is searched in pieces of this size.
 const LINE_PIECE: u64 = 1 << 20;
 
+/// Reads `A:B`, where either may be left out: a range of what is counted from `first`. No end comes before its start.
+pub fn range(written: &str, first: u64) -> Option<Range<u64>> {
+    let number = |text: &str, missing: u64| match text {
+        "" => Some(missing),
+        text => text.parse().ok().filter(|number| *number >= first),
+    };
+    let (start, end) = written.split_once(':')?;
+    let (start, end) = (number(start, first)?, number(end, u64::MAX)?);
+    (start <= end).then_some(start..end)
+}
+
 /// What a stored output is read from.
 pub(super) trait Source: BufRead + Seek + Send {}
 
@@ -94,6 +105,24 @@ mod tests {
             BufReader::with_capacity(5, Cursor::new(text.as_bytes().to_vec())),
             text.len() as u64,
         )
+    }
+
+    #[test]
+    fn a_range_is_read_or_refused() {
+        for (written, first, expected) in [
+            ("10:20", 1, 10..20),
+            (":20", 1, 1..20),
+            ("10:", 0, 10..u64::MAX),
+            (":", 0, 0..u64::MAX),
+            ("5:5", 1, 5..5),
+        ] {
+            assert_eq!(range(written, first), Some(expected), "{written}");
+        }
+        for (written, first) in
+            [("", 0), ("5", 0), ("0:3", 1), ("20:10", 0), ("-1:3", 0), ("a:b", 0), ("1:2:3", 0)]
+        {
+            assert_eq!(range(written, first), None, "{written}");
+        }
     }
 
     #[test]

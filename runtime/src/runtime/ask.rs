@@ -57,7 +57,7 @@ impl Asking<'_> {
             Err(error) => outcome.warnings.push(unkept(&error)),
         }
         let question = self.question(&digest);
-        match &self.shared.approver {
+        match self.shared.approver.as_ref().filter(|approver| approver.is_there()) {
             None => Err(self.pend(question, binding, verdicts).await),
             Some(approver) => {
                 let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));

@@ -1,3 +1,5 @@
-//! Servers: how programs that do not embed the crate reach a runtime. None has a policy of its own.
+//! Servers: how programs that do not embed the runtime reach it. None has a policy of its own.
 
 pub mod jsonl;
+#[cfg(feature = "mcp")]
+pub mod mcp;

@@ -128,7 +128,7 @@ impl Tool {
 
     /// Whether its schema is made from the types of a component, and canonicalising goes by them.
     pub(crate) fn has_types(&self) -> bool {
-        matches!(&self.body, Body::Component { entry: Entry::Typed { .. }, .. })
+        matches!(self.entry(), Some(Entry::Typed { .. }))
     }
 
     /// The JSON Schema of its arguments, always an object's.

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "mcp")]
+use crate::mcp;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
     export, init, jsonl, list, new, output, pack, trust, wit,
@@ -35,6 +37,9 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     /// Serve a program: requests as JSON lines on standard input, replies and live output on standard output
     Jsonl(jsonl::JsonlArgs),
+    /// Serve the tools over the Model Context Protocol, on standard input and output
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::McpArgs),
     /// Show what a call would do: its arguments, grants and limits; nothing runs
     Explain(explain::ExplainArgs),
     /// Check components, folders of them, or the configuration
@@ -75,6 +80,8 @@ impl Command {
             Self::Call(args) => args.tools.json,
             Self::Batch(args) => args.tools.json,
             Self::Export(args) => args.tools.json,
+            #[cfg(feature = "mcp")]
+            Self::Mcp(args) => args.tools.json,
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
             Self::Audit(args) => args.is_json(),
@@ -96,6 +103,8 @@ impl Command {
             Self::Batch(args) => batch::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Jsonl(args) => jsonl::run(&args),
+            #[cfg(feature = "mcp")]
+            Self::Mcp(args) => mcp::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Check(args) => check::run(&args),
             Self::New(args) => new::run(args),

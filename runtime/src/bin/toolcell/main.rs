@@ -24,6 +24,8 @@ mod init;
 mod inspected;
 mod jsonl;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod new;
 mod output;
 mod pack;

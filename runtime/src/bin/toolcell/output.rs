@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use regex::bytes::RegexBuilder;
 use toolcell::config::Environment;
-use toolcell::output::{Handle, OutputStore, StoredOutput};
+use toolcell::output::{Handle, OutputStore, StoredOutput, range};
 
 use crate::terminal::quiet;
 
@@ -74,55 +74,21 @@ fn write(
         }));
     }
     if let Some(lines) = &args.lines {
-        let Range { start, end } = range("--lines", lines, 1)?;
+        let Range { start, end } = part("--lines", lines, 1)?;
         // From numbers with both ends included to indices without the end.
-        return Ok(output.lines(start - 1..end, out).map(drop));
+        return Ok(output.lines(start.saturating_sub(1)..end, out).map(drop));
     }
     let bytes = match &args.bytes {
-        Some(bytes) => range("--bytes", bytes, 0)?,
+        Some(bytes) => part("--bytes", bytes, 0)?,
         None => 0..u64::MAX,
     };
     Ok(output.bytes(bytes, out).map(drop))
 }
 
-/// `A:B`, where either may be missing; no end comes before its start.
-fn range(flag: &str, written: &str, first: u64) -> anyhow::Result<Range<u64>> {
-    let number = |text: &str, missing: u64| match text {
-        "" => Some(missing),
-        text => text.parse().ok().filter(|number| *number >= first),
-    };
-    let parts = written
-        .split_once(':')
-        .and_then(|(start, end)| Some((number(start, first)?, number(end, u64::MAX)?)));
-    match parts {
-        Some((start, end)) if start <= end => Ok(start..end),
-        _ => bail!(
+fn part(flag: &str, written: &str, first: u64) -> anyhow::Result<Range<u64>> {
+    range(written, first).with_context(|| {
+        format!(
             "{flag} `{written}`: write A:B with A not above B, as in {first}:100; either may be left out, and counting begins at {first}"
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
-
-    use super::*;
-
-    #[test]
-    fn a_range_is_read_or_refused() {
-        for (written, first, expected) in [
-            ("10:20", 1, 10..20),
-            (":20", 1, 1..20),
-            ("10:", 0, 10..u64::MAX),
-            (":", 0, 0..u64::MAX),
-            ("5:5", 1, 5..5),
-        ] {
-            assert_eq!(range("--lines", written, first).unwrap(), expected, "{written}");
-        }
-        for (written, first) in
-            [("", 0), ("5", 0), ("0:3", 1), ("20:10", 0), ("-1:3", 0), ("a:b", 0), ("1:2:3", 0)]
-        {
-            assert!(range("--lines", written, first).is_err(), "{written}");
-        }
-    }
+        )
+    })
 }

@@ -65,6 +65,12 @@ pub enum Answer {
 pub trait Approver: Send + Sync {
     /// Answers one question; several may be asked at once.
     async fn ask(&self, question: &Question) -> Answer;
+
+    /// Whether somebody can be asked about the call that runs on this task. If not, the question waits in the store of
+    /// approvals. The default is yes.
+    fn is_there(&self) -> bool {
+        true
+    }
 }
 
 #[async_trait]

@@ -1,0 +1,67 @@
+//! `toolcell mcp`
+
+use std::fs::File;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::Args;
+use toolcell::sandbox::Allocation;
+use toolcell::server::mcp::{ClientApprover, serve};
+
+use crate::ready::{interrupted, say_cache_problem};
+use crate::terminal::{Label, say};
+use crate::toolset::ToolsetArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolcell mcp
+  toolcell mcp --component builtin:files --dir .::/work
+  claude mcp add toolcell -- toolcell mcp --config /home/me/project/toolcell.toml
+
+Questions about calls go to the client, if it shows forms to its user. Otherwise they wait: see `toolcell approvals`.
+
+Exit codes:
+  0 the client closed the connection      2 usage or configuration";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub tools: ToolsetArgs,
+}
+
+pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
+    let toolset = args.tools.open()?;
+    // The default of a process that lives on.
+    let mut builder = toolset.builder().allocation(Allocation::default());
+    if !args.tools.yes {
+        // Whoever sits at this terminal need not be whoever calls.
+        builder = builder.shared_approver(Arc::new(ClientApprover));
+    }
+    let runtime = builder.build_blocking()?;
+    runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    let output = protocol_output().context("cannot take standard output for the protocol")?;
+    let executor = tokio::runtime::Builder::new_multi_thread()
+        .enable_time()
+        .build()
+        .context("cannot start the threads that serve")?;
+    executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
+    say_cache_problem(&runtime);
+    executor.shutdown_background();
+    // The process ends now, and the system is faster at taking everything back.
+    std::mem::forget(runtime);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Standard output for the protocol alone: whatever else writes to its descriptor reaches standard error from now on.
+fn protocol_output() -> io::Result<File> {
+    let own = io::stdout().as_fd().try_clone_to_owned()?;
+    // SAFETY: descriptor 1 is open, or the clone would have failed, and is not closed here.
+    let mut stdout = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(1) });
+    rustix::io::dup2(io::stderr(), &mut stdout)?;
+    Ok(own.into())
+}

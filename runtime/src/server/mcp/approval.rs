@@ -1,0 +1,143 @@
+//! Questions about calls, as forms that the client shows to whoever sits before it.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::output::{Bounds, Keep, truncate_text};
+use crate::policy::{Answer, Approver, Question};
+
+/// Bytes of arguments that a form shows; of longer ones it shows both ends and says so.
+const MAX_SHOWN: usize = 16 << 10;
+
+tokio::task_local! {
+    /// Who carries the questions of the call that runs here, if its client answers any.
+    static CARRIER: mpsc::Sender<Asked>;
+}
+
+/// Asks the client that made the call, if it shows forms. Otherwise the question waits in the store of approvals.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClientApprover;
+
+/// A question on its way to a client.
+pub(super) struct Asked {
+    pub question: Question,
+    pub answered: oneshot::Sender<Answer>,
+}
+
+/// Runs `call` so that its questions go to `carrier`.
+pub(super) async fn asking<F: Future>(carrier: Option<mpsc::Sender<Asked>>, call: F) -> F::Output {
+    match carrier {
+        Some(carrier) => CARRIER.scope(carrier, call).await,
+        None => call.await,
+    }
+}
+
+#[async_trait]
+impl Approver for ClientApprover {
+    async fn ask(&self, question: &Question) -> Answer {
+        let (answered, answer) = oneshot::channel();
+        let asked = Asked { question: question.clone(), answered };
+        let Ok(carrier) = CARRIER.try_with(Clone::clone) else { return Answer::Deny(None) };
+        match carrier.send(asked).await {
+            Ok(()) => answer.await.unwrap_or(Answer::Deny(None)),
+            Err(_) => Answer::Deny(None),
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        CARRIER.try_with(|_| ()).is_ok()
+    }
+}
+
+/// A question as a form.
+pub(super) struct Form {
+    message: String,
+    has_rule: bool,
+}
+
+impl Form {
+    /// The name of the one question among those that a client may be asked at once.
+    pub const KEY: &str = "approval";
+
+    pub fn new(question: &Question) -> Self {
+        let Question { tool, component, digest, arguments, by_rule, .. } = question;
+        let mut message = format!("May {tool} run? It is of component {component}, {digest}\n");
+        for reason in &question.reasons {
+            message.push_str(&format!("since {} ({})\n", reason.text, reason.source));
+        }
+        let written = serde_json::to_string_pretty(arguments).unwrap_or_else(|_| arguments.to_string());
+        let bounds = Bounds::default().max_bytes(MAX_SHOWN).max_lines(usize::MAX);
+        let shown = truncate_text(&written, &bounds, Keep::Ends, "NOT SHOWN");
+        message.push_str(&format!("with {}\n", shown.text));
+        if let Some(words) = by_rule {
+            message.push_str(&format!("`rule` means always by this rule: {words}\n"));
+        }
+        Self { message, has_rule: by_rule.is_some() }
+    }
+
+    pub fn params(&self) -> Value {
+        let mut answers = vec!["no", "once", "session", "always"];
+        if self.has_rule {
+            answers.push("rule");
+        }
+        json!({
+            "mode": "form",
+            "message": self.message,
+            "requestedSchema": {
+                "type": "object",
+                "properties": { "answer": {
+                    "type": "string",
+                    "title": "Answer",
+                    "description": "no; once; exactly this for the rest of the session; exactly this from now on",
+                    "enum": answers,
+                } },
+                "required": ["answer"],
+            },
+        })
+    }
+
+    /// The answer that a client's result is. Whatever is unclear is a no.
+    pub fn answer(&self, result: Option<&Value>) -> Answer {
+        let entry = |name: &str| result.and_then(|result| result.get(name));
+        if entry("action").is_none_or(|action| action != "accept") {
+            return Answer::Deny(None);
+        }
+        match entry("content").and_then(|content| content.get("answer")).and_then(Value::as_str) {
+            Some("once") => Answer::Once,
+            Some("session") => Answer::Session,
+            Some("always") => Answer::Always,
+            Some("rule") if self.has_rule => Answer::AlwaysByRule,
+            _ => Answer::Deny(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        let plain = Form::new(&Question::new("t", "c", "d", json!({})));
+        let by_rule = Form::new(&Question::new("t", "c", "d", json!({})).by_rule("all"));
+        let accepted = |answer: Value| json!({ "action": "accept", "content": { "answer": answer } });
+        for (form, result, expected) in [
+            (&plain, accepted(json!("once")), Answer::Once),
+            (&plain, accepted(json!("session")), Answer::Session),
+            (&plain, accepted(json!("always")), Answer::Always),
+            (&by_rule, accepted(json!("rule")), Answer::AlwaysByRule),
+            (&plain, accepted(json!("rule")), Answer::Deny(None)),
+            (&plain, accepted(json!("no")), Answer::Deny(None)),
+            (&plain, accepted(json!(true)), Answer::Deny(None)),
+            (&plain, json!({ "action": "accept" }), Answer::Deny(None)),
+            (&plain, json!({ "action": "decline", "content": { "answer": "once" } }), Answer::Deny(None)),
+            (&plain, json!("once"), Answer::Deny(None)),
+        ] {
+            assert_eq!(form.answer(Some(&result)), expected, "{result}");
+        }
+        assert_eq!(plain.answer(None), Answer::Deny(None));
+    }
+}

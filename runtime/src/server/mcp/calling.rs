@@ -1,0 +1,159 @@
+//! One call on its way: what it says, what it asks, and its answer.
+
+use std::future::IntoFuture as _;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use super::answer;
+use super::approval::{Asked, Form, asking};
+use super::connection::{Connection, Parked, Resumed, Running};
+use super::frame::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
+use super::outputs::Kept;
+use super::speech::Speech;
+use super::version::Terms;
+use crate::call::{ErrorKind, Outcome, ToolCall};
+use crate::policy::Answer;
+use crate::sandbox::catch_unwind;
+
+/// What a tool may say ahead of what is passed on; then it waits.
+const EVENTS: usize = 64;
+
+/// One call of a client's.
+pub(super) struct Calling {
+    pub connection: Arc<Connection>,
+    pub terms: Terms,
+    pub name: String,
+    /// As they came, where the client may have to come back with them.
+    pub arguments: Value,
+    pub id: Value,
+    pub running: Running,
+}
+
+/// A question that waits for its client to come back.
+struct Open {
+    key: String,
+    form: Form,
+    answered: oneshot::Sender<Answer>,
+}
+
+impl Calling {
+    pub async fn run(mut self, call: ToolCall) {
+        let (sink, mut events) = mpsc::channel(EVENTS);
+        let (ask, mut questions) = mpsc::channel::<Asked>(1);
+        let (resume, mut resumed) = mpsc::channel::<Resumed>(1);
+        let mut speech = Speech { tool: self.name.clone(), terms: self.terms.clone(), done: None };
+        let mut call = self.connection.session.call(call).cancel(self.running.end.clone());
+        if speech.is_wanted() {
+            call = call.events(sink);
+        } else {
+            drop(sink);
+        }
+        let call = asking(self.terms.elicits.then_some(ask), call.into_future());
+        let mut call = pin!(catch_unwind(AssertUnwindSafe(call)));
+        let mut open: Option<Open> = None;
+        let ended = loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => speech.tell(event, &self.connection.writer),
+                Some(asked) = questions.recv() => open = self.ask(asked, &resume).await,
+                Some(resumed) = resumed.recv() => self.resumed(resumed, open.take()),
+                ended = &mut call => break ended,
+            }
+        };
+        while let Ok(event) = events.try_recv() {
+            speech.tell(event, &self.connection.writer);
+        }
+        match open {
+            // The client waits for nothing now: it was asked to come back, and has not.
+            Some(open) => self.connection.unpark(&open.key),
+            None => self.answer(ended.ok()).await,
+        }
+    }
+
+    /// Brings a question to the client. One that it is to come back with is returned.
+    async fn ask(&self, asked: Asked, resume: &mpsc::Sender<Resumed>) -> Option<Open> {
+        let Asked { question, answered } = asked;
+        let form = Form::new(&question);
+        if !self.terms.is_current() {
+            tokio::spawn(ask_now(Arc::clone(&self.connection), form, answered));
+            return None;
+        }
+        let parked = Parked {
+            name: self.name.clone(),
+            arguments: self.arguments.clone(),
+            end: self.running.end.clone(),
+            resume: resume.clone(),
+        };
+        let Ok(key) = self.connection.park(&self.id, parked) else {
+            let _ = answered.send(Answer::Deny(None));
+            return None;
+        };
+        let result = json!({
+            "resultType": "input_required",
+            "inputRequests": { Form::KEY: { "method": "elicitation/create", "params": form.params() } },
+            "requestState": key,
+        });
+        self.connection.writer.send(&answer::message(&self.id, result)).await;
+        Some(Open { key, form, answered })
+    }
+
+    fn resumed(&mut self, resumed: Resumed, open: Option<Open>) {
+        self.id = resumed.id;
+        self.running = resumed.running;
+        if let Some(open) = open {
+            let _ = open.answered.send(open.form.answer(resumed.answer.as_ref()));
+        }
+    }
+
+    /// Answers, unless nobody wants to know. The identifier is free from then on, not before.
+    async fn answer(&self, ended: Option<Outcome>) {
+        let connection = &self.connection;
+        if self.running.is_unwanted.is_cancelled() {
+            return connection.ended(&self.id);
+        }
+        let message = match ended {
+            Some(outcome) => {
+                Kept::of(&outcome).into_iter().for_each(|kept| connection.keep(kept));
+                self.told(&outcome)
+            }
+            None => Refusal::new(INTERNAL_ERROR, "toolcell itself failed, which is a fault to be reported")
+                .message(&self.id),
+        };
+        connection.ended(&self.id);
+        connection.writer.send(&message).await;
+    }
+
+    fn told(&self, outcome: &Outcome) -> Value {
+        match &outcome.error {
+            Some(error) if error.kind == ErrorKind::UnknownTool => {
+                Refusal::new(INVALID_PARAMS, error.message.clone())
+                    .data(json!({ "kind": error.kind }))
+                    .message(&self.id)
+            }
+            _ => answer::message(&self.id, answer::called(outcome, &self.terms)),
+        }
+    }
+}
+
+/// Asks while the call waits, as clients with a handshake are asked.
+async fn ask_now(connection: Arc<Connection>, form: Form, mut answered: oneshot::Sender<Answer>) {
+    let (id, answer) = connection.ask();
+    let request = json!({
+        "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": form.params(),
+    });
+    connection.writer.send(&request).await;
+    tokio::select! {
+        result = answer => {
+            let _ = answered.send(form.answer(result.ok().flatten().as_ref()));
+        }
+        () = answered.closed() => {
+            connection.unask(&id);
+            let params = json!({ "requestId": id, "reason": "the call has ended" });
+            connection.writer.send(&super::speech::notification("notifications/cancelled", params)).await;
+        }
+    }
+}

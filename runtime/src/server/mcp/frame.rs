@@ -1,0 +1,144 @@
+//! One line as one message of JSON-RPC, or the error that it is answered with.
+
+use serde_json::{Map, Value, json};
+
+use super::id::{IdScan, is_id};
+use super::lines::MAX_LINE;
+use crate::schema::{Bounds, ParseError, RepairMode, parse_arguments};
+
+/// Levels of a message: those of arguments, and the two around them.
+const DEPTH: usize = 110;
+
+pub(super) const PARSE_ERROR: i32 = -32700;
+pub(super) const INVALID_REQUEST: i32 = -32600;
+pub(super) const METHOD_NOT_FOUND: i32 = -32601;
+pub(super) const INVALID_PARAMS: i32 = -32602;
+pub(super) const INTERNAL_ERROR: i32 = -32603;
+/// Of the protocol: a resource that is not there, before 2026-07-28.
+pub(super) const RESOURCE_NOT_FOUND: i32 = -32002;
+/// Of the protocol: a revision that is not served.
+pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
+
+/// A message of the client's.
+#[derive(Debug, PartialEq)]
+pub(super) enum Message {
+    Request {
+        id: Value,
+        method: String,
+        params: Map<String, Value>,
+    },
+    Notification {
+        method: String,
+        params: Map<String, Value>,
+    },
+    /// The answer to a request of ours; nothing if it is an error.
+    Response {
+        id: Value,
+        result: Option<Value>,
+    },
+}
+
+/// An error of the protocol.
+#[derive(Debug, PartialEq)]
+pub(super) struct Refusal {
+    pub code: i32,
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+impl Refusal {
+    pub fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    pub fn data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// The message that tells the sender of `id`; null where no id could be read.
+    pub fn message(self, id: &Value) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let (Some(data), Value::Object(error)) = (self.data, &mut error) {
+            error.insert("data".to_owned(), data);
+        }
+        json!({ "jsonrpc": "2.0", "id": id, "error": error })
+    }
+}
+
+/// Reads a line, strictly: a key that is there twice would be read in two ways.
+///
+/// # Errors
+/// With the id, as far as one could be read.
+pub(super) fn read(line: &[u8]) -> Result<Message, (Value, Refusal)> {
+    let found = || {
+        let mut scan = IdScan::default();
+        scan.feed(line);
+        scan.id().unwrap_or_default()
+    };
+    let text = std::str::from_utf8(line)
+        .map_err(|_| (found(), Refusal::new(PARSE_ERROR, "the message is not valid UTF-8")))?;
+    match parse_arguments(text, Bounds { bytes: MAX_LINE, depth: DEPTH }, RepairMode::Off) {
+        Ok((Value::Object(members), _)) => message(members),
+        Ok(_) => Err((Value::Null, not_a_message())),
+        Err(ParseError::Syntax { problem, column, .. }) => {
+            let told = format!("the message is not valid JSON: {problem} at column {column}");
+            Err((found(), Refusal::new(PARSE_ERROR, told)))
+        }
+        Err(ParseError::TooDeep { max }) => {
+            let told = format!("the message nests deeper than {max} levels");
+            Err((found(), Refusal::new(INVALID_REQUEST, told)))
+        }
+        Err(_) => Err((Value::Null, not_a_message())),
+    }
+}
+
+fn not_a_message() -> Refusal {
+    Refusal::new(
+        INVALID_REQUEST,
+        "a line must be one JSON object, one message; lists of messages are not taken",
+    )
+}
+
+fn message(mut members: Map<String, Value>) -> Result<Message, (Value, Refusal)> {
+    let id = members.shift_remove("id");
+    let readable = id.clone().filter(is_id).unwrap_or_default();
+    let invalid = |told: &str| (readable.clone(), Refusal::new(INVALID_REQUEST, told));
+    if members.get("jsonrpc").is_none_or(|version| version != "2.0") {
+        return Err(invalid("`jsonrpc` must be \"2.0\""));
+    }
+    if id.as_ref().is_some_and(|id| !is_id(id)) {
+        return Err(invalid("`id` must be a string or an integer"));
+    }
+    let method = match members.shift_remove("method") {
+        Some(Value::String(method)) => method,
+        Some(_) => return Err(invalid("`method` must be a string")),
+        None => {
+            return match (id, members.shift_remove("result")) {
+                (Some(id), Some(result)) => Ok(Message::Response { id, result: Some(result) }),
+                (Some(id), None) if members.contains_key("error") => {
+                    Ok(Message::Response { id, result: None })
+                }
+                // Somebody could not read a message of ours; there is nothing to be done about it.
+                (None, None) if members.contains_key("error") => {
+                    Ok(Message::Response { id: Value::Null, result: None })
+                }
+                _ => Err(invalid("a message must have a `method`")),
+            };
+        }
+    };
+    let params = match members.shift_remove("params") {
+        None => Map::new(),
+        Some(Value::Object(params)) => params,
+        Some(_) => {
+            return Err((
+                readable,
+                Refusal::new(INVALID_PARAMS, "`params` must be an object, or be left out"),
+            ));
+        }
+    };
+    Ok(match id {
+        Some(id) => Message::Request { id, method, params },
+        None => Message::Notification { method, params },
+    })
+}

@@ -1,0 +1,106 @@
+//! The Model Context Protocol over a pair of streams: one line a message, every call through [`Session::call`].
+
+mod answer;
+mod approval;
+mod calling;
+mod changes;
+mod connection;
+mod frame;
+mod id;
+mod lines;
+mod lists;
+mod outputs;
+mod speech;
+mod version;
+mod writer;
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+pub use approval::ClientApprover;
+
+use crate::error::{Error, Result};
+use crate::runtime::Runtime;
+#[cfg(doc)]
+use crate::runtime::Session;
+use connection::Connection;
+use writer::Writer;
+
+/// How long calls may go on after the end of input. Clients wait about two seconds before they kill.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// How long a cancelled call may take to end; one that is stuck in the operating system is left behind.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// How long the last replies may take to be read.
+const FLUSHING: Duration = Duration::from_secs(1);
+
+/// Serves `runtime` to one client until its input ends or nobody reads the output any more, both eras of the protocol at
+/// once: requests that carry their revision with them (2026-07-28), and those after a handshake (up to 2025-11-25).
+///
+/// The connection is a session of its own with a name that nobody can guess. At the end of input, calls have 1.5 seconds
+/// to finish, and are then cancelled; `stop` cancels them at once, and ends the connection. Must be awaited within a tokio runtime with timers; input and output have a
+/// thread each, and that of the input goes on until its stream ends or gives another line.
+///
+/// # Errors
+/// When there are no random bytes for the session's name, or a thread cannot be started.
+pub async fn serve(
+    runtime: Runtime,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    stop: CancellationToken,
+) -> Result<()> {
+    let mut lines = lines::read(input).map_err(|error| unstarted(&error))?;
+    let (writer, mut written) = Writer::start(output).map_err(|error| unstarted(&error))?;
+    let connection = Arc::new(Connection::new(runtime, writer)?);
+    let watching = tokio::spawn(changes::watch(Arc::clone(&connection)));
+    let mut calls = JoinSet::new();
+    loop {
+        tokio::select! {
+            line = lines.recv() => match line {
+                Some(line) => connection.take(line, &mut calls).await,
+                None => break,
+            },
+            // Keeps the set as small as what runs.
+            Some(_) = calls.join_next() => {}
+            () = connection.writer.closed() => break,
+            () = stop.cancelled() => break,
+        }
+    }
+    end(&connection, &mut calls, &stop).await;
+    watching.abort();
+    let _ = watching.await;
+    drop(connection);
+    let _ = timeout(FLUSHING, written.recv()).await;
+    Ok(())
+}
+
+/// Lets calls finish, cancels what has not, and waits for both.
+async fn end(connection: &Connection, calls: &mut JoinSet<()>, stop: &CancellationToken) {
+    connection.close_questions();
+    let is_over = tokio::select! {
+        biased;
+        () = stop.cancelled() => false,
+        () = connection.writer.closed() => false,
+        finished = timeout(GRACE, all(calls)) => finished.is_ok(),
+    };
+    if !is_over {
+        connection.cancel_all();
+        let _ = timeout(ENDING, all(calls)).await;
+        calls.shutdown().await;
+    }
+    connection.end_subscriptions().await;
+}
+
+async fn all(calls: &mut JoinSet<()>) {
+    while calls.join_next().await.is_some() {}
+}
+
+fn unstarted(error: &std::io::Error) -> Error {
+    Error::Sandbox { message: format!("no thread for the protocol's streams: {error}") }
+}
