@@ -8,10 +8,15 @@ pub const HEAD: usize = 8 * 1024;
 /// Why the file that begins with `head` is not text for these tools, if so.
 pub fn not_text(head: &[u8]) -> Option<&'static str> {
     let head = head.get(..HEAD).unwrap_or(head);
-    if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+    if is_utf16(head) {
         return Some("UTF-16 text, which this tool does not read");
     }
     memchr::memchr(0, head).map(|_| "a binary file")
+}
+
+/// Whether the byte order mark of UTF-16 stands at the beginning.
+pub fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
 /// `bytes` as text, at most `max` bytes of it; bytes that are not UTF-8 become U+FFFD.

@@ -16,8 +16,10 @@ use crate::text::HEAD;
 use crate::walk::{self, Filter};
 use crate::{Answer, Workspace, source};
 
+mod content;
 mod matches;
 
+use content::Content;
 use matches::{Found, Matches, Wanted};
 
 /// Results that are shown when the model asks for no number.
@@ -199,22 +201,23 @@ impl<'a> Search<'a> {
     }
 
     fn file(&mut self, path: &Path) {
+        let mut content = match Content::open(path) {
+            Ok(Some(content)) => content,
+            Ok(None) => return self.binary += 1,
+            Err(error) => return self.failed(path, &error),
+        };
         let start = self.page.mark();
         let left = if self.show == Show::Lines && !self.full { self.max - self.span.shown } else { 0 };
         let wanted = Wanted { passed: (self.span.first - 1).saturating_sub(self.lines), left };
         let mut matches = Matches::new(self.matcher, &mut self.page, path, wanted);
         matches.first_only = self.show == Show::Files;
-        let ended = self.searcher.search_path(self.matcher, path, &mut matches);
+        let ended = self.searcher.search_reader(self.matcher, &mut content, &mut matches);
         let Found { lines, shown, full, nul } = matches.found;
-        match ended {
-            // The searcher has no kind of its own for a line that does not fit its memory.
-            Err(error) if error.kind() == io::ErrorKind::Other => self.long_lines.add(Some(path)),
-            Err(error) if is_locked(&error) => self.locked.add(Some(path)),
-            Err(_) => self.unreadable.add(Some(path)),
-            Ok(()) => {}
+        if let Err(error) = ended {
+            self.failed(path, &error);
         }
-        match nul {
-            // What a binary file happens to hold before its first NUL is no text.
+        match content.nul.or(nul) {
+            // UTF-16 only: what a binary file happens to hold before its first NUL is no text.
             Some(at) if at < HEAD as u64 => {
                 self.binary += 1;
                 self.page.rewind(start);
@@ -236,6 +239,17 @@ impl<'a> Search<'a> {
                 Show::Counts => self.list(&format!("{}: {lines}", path.display())),
             }
         }
+    }
+
+    /// Notes that a file was not searched to its end.
+    fn failed(&mut self, path: &Path, error: &io::Error) {
+        let tally = match error.kind() {
+            // The searcher has no kind of its own for a line that does not fit its memory.
+            io::ErrorKind::Other => &mut self.long_lines,
+            _ if is_locked(error) => &mut self.locked,
+            _ => &mut self.unreadable,
+        };
+        tally.add(Some(path));
     }
 
     /// Adds the line of a file, where files are what is shown.
@@ -452,6 +466,27 @@ mod tests {
             let message = run(tree().path(), &query, 40_000);
             assert!(message.starts_with("error: ") && message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn a_file_is_searched_up_to_its_nul() {
+        let dir = tempfile::tempdir().unwrap();
+        let content = [&b"needle\n"[..], &b"x\n".repeat(5_000), b"needle\0\nneedle\n"].concat();
+        fs::write(dir.path().join("f"), content).unwrap();
+        let note = "[1 file searched only up to a NUL byte: f]";
+        for (show, expected) in
+            [(Show::Lines, "f\n1: needle\n5002: needle\n"), (Show::Files, "f\n"), (Show::Counts, "f: 2\n")]
+        {
+            let found = run(dir.path(), &Query { pattern: "needle", show, ..QUERY }, 40_000);
+            assert_eq!(found, format!("{expected}{note}"), "{show:?}");
+        }
+        fs::write(dir.path().join("f"), [b"x\n".repeat(HEAD / 2), b"\0needle\n".to_vec()].concat()).unwrap();
+        let found = run(dir.path(), &Query { pattern: "needle", ..QUERY }, 40_000);
+        assert_eq!(found, format!("[no line matches]\n{note}"));
+        let wide: Vec<u8> = "\u{feff}needle\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        fs::write(dir.path().join("f"), wide).unwrap();
+        let found = run(dir.path(), &Query { pattern: "needle", ..QUERY }, 40_000);
+        assert_eq!(found, "f\n1: needle");
     }
 
     #[test]
