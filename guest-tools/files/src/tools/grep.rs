@@ -450,6 +450,21 @@ mod tests {
     }
 
     #[test]
+    fn context_that_does_not_fit_gives_way_to_its_match() {
+        let dir = tempfile::tempdir().unwrap();
+        let context = [&[0xe9; 400][..], b"\n"].concat().repeat(60);
+        fs::write(dir.path().join("f"), [context, b"needle\nafter\n".to_vec()].concat()).unwrap();
+        let query = Query { pattern: "needle", context: 50, ..QUERY };
+        let found = run(dir.path(), &query, 40_000);
+        assert!(found.starts_with("f\n29- \u{fffd}"), "{found}");
+        assert!(found.ends_with("\u{fffd}\n61: needle\n62- after"), "{found}");
+        assert_eq!(run(dir.path(), &query, 1_600), "f\n61: needle\n62- after");
+        fs::write(dir.path().join("e"), "needle\n").unwrap();
+        let paged = "e\n1: needle\n[matching lines 1-1 of 2 in 2 files; go on with offset 2]";
+        assert_eq!(run(dir.path(), &query, 1_600), paged);
+    }
+
+    #[test]
     fn bad_queries_say_what_to_change() {
         for (query, expected) in [
             (Query { pattern: "(", ..QUERY }, "unclosed group"),
@@ -474,11 +489,13 @@ mod tests {
         let content = [&b"needle\n"[..], &b"x\n".repeat(5_000), b"needle\0\nneedle\n"].concat();
         fs::write(dir.path().join("f"), content).unwrap();
         let note = "[1 file searched only up to a NUL byte: f]";
-        for (show, expected) in
-            [(Show::Lines, "f\n1: needle\n5002: needle\n"), (Show::Files, "f\n"), (Show::Counts, "f: 2\n")]
-        {
+        for (show, expected) in [
+            (Show::Lines, format!("f\n1: needle\n5002: needle\n{note}")),
+            (Show::Files, "f".to_owned()),
+            (Show::Counts, format!("f: 2\n{note}")),
+        ] {
             let found = run(dir.path(), &Query { pattern: "needle", show, ..QUERY }, 40_000);
-            assert_eq!(found, format!("{expected}{note}"), "{show:?}");
+            assert_eq!(found, expected, "{show:?}");
         }
         fs::write(dir.path().join("f"), [b"x\n".repeat(HEAD / 2), b"\0needle\n".to_vec()].concat()).unwrap();
         let found = run(dir.path(), &Query { pattern: "needle", ..QUERY }, 40_000);

@@ -69,17 +69,26 @@ impl<'a> Matches<'a> {
         !self.found.full && self.found.shown < self.wanted.left
     }
 
-    /// Adds a match with the context before it, all or nothing. Says where the page was before.
+    /// Adds a match with the context before it, all or nothing. Says where the page was before. On an empty page the
+    /// context gives way, the farthest first, or no page would ever show the match.
     fn add(&mut self, line: &str) -> Option<Mark> {
         let start = self.page.mark();
+        let context = std::mem::take(&mut self.pending);
+        let dispensable = if start.is_start() { context.len() } else { 0 };
+        let added = (0..=dispensable)
+            .any(|left_out| self.add_all(start, context.get(left_out..).unwrap_or_default(), line));
+        added.then_some(start)
+    }
+
+    fn add_all(&mut self, start: Mark, context: &[String], line: &str) -> bool {
         let headed = self.found.shown > 0
             || ((self.page.is_empty() || self.page.add(""))
                 && self.page.add(&self.path.display().to_string()));
-        let added = headed && self.pending.drain(..).all(|line| self.page.add(&line)) && self.page.add(line);
+        let added = headed && context.iter().all(|line| self.page.add(line)) && self.page.add(line);
         if !added {
             self.page.rewind(start);
         }
-        added.then_some(start)
+        added
     }
 
     /// Adds context after a match. Where it does not fit, the match moves to the next page with all that is around it,
