@@ -16,9 +16,11 @@ use crate::text::HEAD;
 use crate::walk::{self, Filter};
 use crate::{Answer, Workspace, source};
 
+mod allowance;
 mod content;
 mod matches;
 
+use allowance::{Allowance, Allowed};
 use content::Content;
 use matches::{Found, Matches, Wanted};
 
@@ -88,6 +90,9 @@ pub fn grep(workspace: &Workspace, query: &Query<'_>) -> Answer {
         let globs = query.glob.map(|glob| globs(&root, glob)).transpose()?;
         let filter = Filter { ignored: !query.include_ignored, globs, depth: None };
         for entry in walk::entries(&workspace.grants, &root, filter) {
+            if search.allowance.is_spent() {
+                break;
+            }
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                     search.file(entry.path())
@@ -162,6 +167,7 @@ struct Search<'a> {
     span: Span,
     /// Set when a result did not fit: what comes after it is only counted.
     full: bool,
+    allowance: Allowance,
     lines: u64,
     files: u64,
     binary: u64,
@@ -190,6 +196,7 @@ impl<'a> Search<'a> {
             page,
             span,
             full: false,
+            allowance: Allowance::default(),
             lines: 0,
             files: 0,
             binary: 0,
@@ -201,20 +208,22 @@ impl<'a> Search<'a> {
     }
 
     fn file(&mut self, path: &Path) {
+        self.allowance.spend_file();
         let mut content = match Content::open(path) {
             Ok(Some(content)) => content,
             Ok(None) => return self.binary += 1,
             Err(error) => return self.failed(path, &error),
         };
         let start = self.page.mark();
-        let left = if self.show == Show::Lines && !self.full { self.max - self.span.shown } else { 0 };
-        let wanted = Wanted { passed: (self.span.first - 1).saturating_sub(self.lines), left };
-        let mut matches = Matches::new(self.matcher, &mut self.page, path, wanted);
+        let wanted = self.wanted();
+        let mut matches = Matches::new(self.matcher, &mut self.page, path, wanted, &self.allowance);
         matches.first_only = self.show == Show::Files;
-        let ended = self.searcher.search_reader(self.matcher, &mut content, &mut matches);
+        let allowed = Allowed { bytes: &mut content, allowance: &self.allowance };
+        let ended = self.searcher.search_reader(self.matcher, allowed, &mut matches);
         let Found { lines, shown, full, nul } = matches.found;
-        if let Err(error) = ended {
-            self.failed(path, &error);
+        match ended {
+            Err(error) if !self.allowance.is_spent() => self.failed(path, &error),
+            _ => {}
         }
         match content.nul.or(nul) {
             // UTF-16 only: what a binary file happens to hold before its first NUL is no text.
@@ -241,6 +250,17 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Which lines of the next file are to be shown.
+    fn wanted(&self) -> Wanted {
+        match self.show {
+            Show::Lines => Wanted {
+                passed: (self.span.first - 1).saturating_sub(self.lines),
+                left: if self.full { 0 } else { self.max - self.span.shown },
+            },
+            Show::Files | Show::Counts => Wanted { passed: u64::MAX, left: 0 },
+        }
+    }
+
     /// Notes that a file was not searched to its end.
     fn failed(&mut self, path: &Path, error: &io::Error) {
         let tally = match error.kind() {
@@ -257,9 +277,15 @@ impl<'a> Search<'a> {
         if self.span.count() && self.span.shown < self.max {
             self.span.shown += u64::from(self.page.add(line));
         }
+        if self.span.total >= self.span.first
+            && (self.span.shown == self.max || self.span.first + self.span.shown <= self.span.total)
+        {
+            self.allowance.begin();
+        }
     }
 
-    fn close(self) -> Answer {
+    fn close(mut self) -> Answer {
+        self.span.more = self.allowance.is_spent();
         let (what, among) = match (self.show, self.files) {
             (Show::Lines, 1) => ("matching lines", " in 1 file".to_owned()),
             (Show::Lines, files) => ("matching lines", format!(" in {files} files")),
@@ -396,6 +422,33 @@ mod tests {
         let query = Query { pattern: "match", max_results: 10_000, ..QUERY };
         let page = run(dir.path(), &query, 3_000);
         assert!(page.len() <= 3_000 && page.contains(" of 5000 in 1 file; go on"), "{page}");
+    }
+
+    #[test]
+    fn what_is_not_shown_is_counted_to_a_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = format!("match{}\n", " ".repeat(1_018));
+        fs::write(dir.path().join("a"), line.repeat(100)).unwrap();
+        fs::write(dir.path().join("b"), line.repeat(150_000)).unwrap();
+        fs::write(dir.path().join("c"), line).unwrap();
+        let found = |query| run(dir.path(), &query, 40_000);
+        let query = Query { pattern: "match", max_results: 2, ..QUERY };
+        let page = found(query);
+        let (_, note) = page.rsplit_once('\n').unwrap();
+        let total = note
+            .strip_prefix("[matching lines 1-2 of at least ")
+            .and_then(|rest| rest.strip_suffix(" in 2 files; go on with offset 3]"))
+            .unwrap_or_else(|| panic!("{note}"));
+        assert!((130_000..150_000).contains(&total.parse::<u32>().unwrap()), "{note}");
+        let last = found(Query { offset: Some(150_101), ..query });
+        assert!(last.ends_with("[matching lines 150101-150101 of 150101 in 3 files: the last]"), "{last}");
+        let files = Query { show: Show::Counts, max_results: 1, ..query };
+        assert_eq!(found(files), "a: 100\n[files 1-1 of at least 2; go on with offset 2]");
+        assert_eq!(
+            found(Query { offset: Some(2), ..files }),
+            "b: 150000\n[files 2-2 of 3; go on with offset 3]"
+        );
+        assert_eq!(found(Query { show: Show::Files, ..files }), "a\n[files 1-1 of 3; go on with offset 2]");
     }
 
     #[test]

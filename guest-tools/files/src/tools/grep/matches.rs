@@ -7,6 +7,7 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
+use super::allowance::Allowance;
 use crate::page::{Mark, Page};
 use crate::text::lossy;
 
@@ -41,6 +42,7 @@ pub(super) struct Matches<'a> {
     page: &'a mut Page,
     path: &'a Path,
     wanted: Wanted,
+    allowance: &'a Allowance,
     /// Context that comes onto the page together with the match it belongs to.
     pending: Vec<String>,
     /// Where the page was before the match that was shown last, as long as its context goes on.
@@ -51,12 +53,19 @@ pub(super) struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, page: &'a mut Page, path: &'a Path, wanted: Wanted) -> Self {
+    pub(super) fn new(
+        matcher: &'a RegexMatcher,
+        page: &'a mut Page,
+        path: &'a Path,
+        wanted: Wanted,
+        allowance: &'a Allowance,
+    ) -> Self {
         Self {
             matcher,
             page,
             path,
             wanted,
+            allowance,
             pending: Vec::new(),
             last_shown: None,
             first_only: false,
@@ -99,6 +108,7 @@ impl<'a> Matches<'a> {
         }
         self.last_shown = None;
         self.found.full = true;
+        self.allowance.begin();
         if !before.is_start() {
             self.page.rewind(before);
             self.found.shown -= 1;
@@ -136,6 +146,9 @@ impl Sink for Matches<'_> {
             self.last_shown = self.add(&line);
             self.found.full = self.last_shown.is_none();
             self.found.shown += u64::from(self.last_shown.is_some());
+        }
+        if self.found.lines > self.wanted.passed && !self.open() {
+            self.allowance.begin();
         }
         Ok(!self.first_only)
     }
