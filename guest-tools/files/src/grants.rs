@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::text::visible;
+
 /// The granted directories by the names that the guest knows, in the host's order.
 pub struct Grants {
     dirs: Vec<PathBuf>,
@@ -105,15 +107,20 @@ impl Grants {
     }
 
     fn names(&self) -> String {
-        let names: Vec<String> = self.dirs.iter().map(|dir| dir.display().to_string()).collect();
+        let names: Vec<String> = self.dirs.iter().map(|dir| spelled(dir)).collect();
         names.join(", ")
     }
+}
+
+/// A path on one line, whatever is in it.
+pub fn spelled(path: &Path) -> String {
+    visible(&path.display().to_string())
 }
 
 /// A path for a message, shortened where it is absurdly long.
 pub fn show(path: &Path) -> String {
     const LONGEST: usize = 300;
-    let text = path.display().to_string();
+    let text = spelled(path);
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

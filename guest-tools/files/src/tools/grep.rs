@@ -9,7 +9,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::grants::{is_locked, show};
+use crate::grants::{is_locked, show, spelled};
 use crate::page::Page;
 use crate::span::Span;
 use crate::text::HEAD;
@@ -244,8 +244,8 @@ impl<'a> Search<'a> {
                     self.span.total += lines;
                     self.span.shown += shown;
                 }
-                Show::Files => self.list(&path.display().to_string()),
-                Show::Counts => self.list(&format!("{}: {lines}", path.display())),
+                Show::Files => self.list(&spelled(path)),
+                Show::Counts => self.list(&format!("{}: {lines}", spelled(path))),
             }
         }
     }
@@ -515,6 +515,17 @@ mod tests {
         fs::write(dir.path().join("e"), "needle\n").unwrap();
         let paged = "e\n1: needle\n[matching lines 1-1 of 2 in 2 files; go on with offset 2]";
         assert_eq!(run(dir.path(), &query, 1_600), paged);
+    }
+
+    #[test]
+    fn neither_names_nor_lines_pass_for_other_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("x\n[no line matches]"), "one\r2: two\r\n").unwrap();
+        let query = Query { pattern: "two", ..QUERY };
+        let name = r"x\n[no line matches]";
+        assert_eq!(run(dir.path(), &query, 40_000), format!("{name}\n1: one\u{240d}2: two"));
+        assert_eq!(run(dir.path(), &Query { show: Show::Files, ..query }, 40_000), name);
+        assert_eq!(run(dir.path(), &Query { show: Show::Counts, ..query }, 40_000), format!("{name}: 1"));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
 use super::allowance::Allowance;
+use crate::grants::spelled;
 use crate::page::{Mark, Page};
-use crate::text::lossy;
+use crate::text::{lossy, one_line};
 
 /// Bytes of a line that are shown, around its match.
 const LONGEST_LINE: usize = 400;
@@ -91,8 +92,7 @@ impl<'a> Matches<'a> {
 
     fn add_all(&mut self, start: Mark, context: &[String], line: &str) -> bool {
         let headed = self.found.shown > 0
-            || ((self.page.is_empty() || self.page.add(""))
-                && self.page.add(&self.path.display().to_string()));
+            || ((self.page.is_empty() || self.page.add("")) && self.page.add(&spelled(self.path)));
         let added = headed && context.iter().all(|line| self.page.add(line)) && self.page.add(line);
         if !added {
             self.page.rewind(start);
@@ -120,13 +120,14 @@ impl<'a> Matches<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let number = number.unwrap_or_default();
         if line.len() <= LONGEST_LINE {
-            return format!("{number}{mark} {}", lossy(line, LONGEST_LINE));
+            return format!("{number}{mark} {}", one_line(&lossy(line, LONGEST_LINE)));
         }
         let matched = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
         let start = matched.saturating_sub(LONGEST_LINE / 4).min(line.len() - LONGEST_LINE);
         // Not inside a character: the bytes that continue one are passed.
         let start = (start..line.len()).find(|&at| line[at] & 0xc0 != 0x80).unwrap_or(start);
         let text = lossy(&line[start..], LONGEST_LINE);
+        let text = one_line(&text);
         let before = if start > 0 { "…" } else { "" };
         let after = if start + LONGEST_LINE < line.len() { "…" } else { "" };
         format!("{number}{mark} {before}{text}{after}")
