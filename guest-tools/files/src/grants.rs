@@ -50,6 +50,14 @@ impl Grants {
         self.dirs.iter().map(PathBuf::as_path).find(|dir| path.starts_with(dir))
     }
 
+    /// The granted directories below `path`, sorted by their paths, where none holds it itself.
+    pub fn below(&self, path: &Path) -> Vec<&Path> {
+        let mut below: Vec<&Path> =
+            self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.starts_with(path)).collect();
+        below.sort();
+        if self.holder(path).is_some() { Vec::new() } else { below }
+    }
+
     /// Says what is wrong when `action` (a verb: `read`, `list`) failed at `path`.
     pub fn explain(&self, action: &str, path: &Path, error: &io::Error) -> String {
         let shown = show(path);
@@ -185,6 +193,11 @@ fn refusal(error: &io::Error) -> Option<Refusal> {
 /// Whether the operating system refuses, by the file's own permissions.
 pub fn is_locked(error: &io::Error) -> bool {
     refusal(error) == Some(Refusal::Permissions)
+}
+
+/// Whether the operator refuses: nothing grants it, or `deny` withholds it.
+pub fn is_withheld(error: &io::Error) -> bool {
+    refusal(error) == Some(Refusal::Policy)
 }
 
 #[cfg(test)]
