@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use grep_matcher::LineTerminator;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
@@ -119,7 +119,13 @@ fn compile(query: &Query<'_>) -> Result<RegexMatcher, String> {
         .dfa_size_limit(PATTERN_MEMORY)
         .build(query.pattern)
         .map_err(|error| {
-            let hint = if query.literal { "" } else { "; set `literal` to search for it as plain text" };
+            let hint = match error.kind() {
+                ErrorKind::NotAllowed(_) => {
+                    "; a match lies within one line: search for one of the lines, with `context` for those around it"
+                }
+                _ if query.literal => "",
+                _ => "; set `literal` to search for it as plain text",
+            };
             format!("the pattern cannot be used: {error}{hint}")
         })
 }
@@ -532,7 +538,10 @@ mod tests {
     fn bad_queries_say_what_to_change() {
         for (query, expected) in [
             (Query { pattern: "(", ..QUERY }, "unclosed group"),
-            (Query { pattern: "a\nb", ..QUERY }, "is not allowed"),
+            (Query { pattern: "a\nb", ..QUERY }, "a match lies within one line"),
+            (Query { pattern: r"a\nb", ..QUERY }, "a match lies within one line"),
+            (Query { pattern: "a\nb", literal: true, ..QUERY }, "a match lies within one line"),
+            (Query { pattern: "(", ..QUERY }, "set `literal`"),
             (Query { pattern: "(?=x)", ..QUERY }, "look-around"),
             (Query { pattern: r"\w{100000}{1000}", ..QUERY }, "the pattern cannot be used"),
             (Query { pattern: "", ..QUERY }, "the pattern is empty"),
