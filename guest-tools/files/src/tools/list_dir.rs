@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use std::fs;
 use std::path::Path;
 
-use crate::grants::{show, spelled};
+use crate::grants::{is_withheld, show, spelled};
 use crate::page::Page;
 use crate::span::Span;
 use crate::{Answer, Workspace, source};
@@ -45,12 +45,21 @@ pub fn list_dir(workspace: &Workspace, path: Option<&str>, offset: Option<u32>) 
     let among = format!(" in {}", show(&path));
     let mut notes = Vec::from_iter(span.note("entries", &among)?);
     if span.total == 0 && unreadable == 0 {
-        notes.push("the folder is empty".to_owned());
+        notes.push(nothing(&path));
     }
     if unreadable > 0 {
         notes.push(format!("{unreadable} entries could not be read"));
     }
     Ok(page.close(&notes))
+}
+
+/// What to say of a folder that shows no entry. The host leaves out what policy withholds without a word, so it is asked
+/// for a name that such a folder would have: one that nothing withholds is only not there.
+fn nothing(folder: &Path) -> String {
+    match fs::symlink_metadata(folder.join("entry")) {
+        Err(error) if is_withheld(&error) => "what is in the folder is withheld from tools".to_owned(),
+        _ => "the folder is empty".to_owned(),
+    }
 }
 
 fn describe(path: &Path, name: &str) -> String {

@@ -112,7 +112,7 @@ impl Shown {
         let text = one_line(&text);
         // What stands for a byte may be longer than it.
         let whole = !long && text.len() <= room;
-        let text = &text[..text.floor_char_boundary(room)];
+        let text = lossy(text.as_bytes(), room);
         let cut = if whole { String::new() } else { format!("… [line cut, {length} bytes]") };
         if !self.page.add(&format!("{number}\t{text}{cut}")) {
             return false;
