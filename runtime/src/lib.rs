@@ -6,6 +6,7 @@ pub mod config;
 pub mod error;
 pub mod format;
 pub mod hook;
+mod kept;
 pub mod limits;
 pub mod output;
 pub mod policy;
@@ -13,6 +14,7 @@ mod registry;
 pub mod runtime;
 pub mod sandbox;
 pub mod schema;
+pub mod server;
 mod telemetry;
 pub mod tool;
 
@@ -22,7 +24,9 @@ pub use error::{Error, Result};
 pub use format::Format;
 pub use hook::{Hook, HookEntry};
 pub use limits::{Limit, Limits};
-pub use policy::{Access, DirGrant, Grant};
+pub use policy::{Access, DirGrant, Grant, Narrowing};
 pub use runtime::{Batch, Call, Registration, Runtime, RuntimeBuilder, Session};
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{NativeTool, Tool, ToolComponent};
+#[cfg(feature = "otel")]
+pub use toolcell_otel as otel;

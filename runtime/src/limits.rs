@@ -55,6 +55,8 @@ pub enum Limit {
     OpenFiles,
     /// Bytes written to files over the call.
     WriteBytes,
+    /// Bytes that a component keeps in one scope: keys, values, and 64 for each entry.
+    StateBytes,
 }
 
 /// What is fixed about a limit.
@@ -70,7 +72,7 @@ const MIB: u64 = 1 << 20;
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Timeout,
         Self::Fuel,
         Self::Memory,
@@ -87,13 +89,14 @@ impl Limit {
         Self::ArgumentBytes,
         Self::OpenFiles,
         Self::WriteBytes,
+        Self::StateBytes,
     ];
 
     fn definition(self) -> Definition {
         let (name, unit, default, flag) = match self {
             Self::Timeout => ("timeout", Unit::Time, 30_000_000_000, Some("--timeout")),
             // Above what 30 s can burn on current machines, so that the deadline speaks first.
-            Self::Fuel => ("fuel", Unit::Count, 100_000_000_000, Some("--fuel")),
+            Self::Fuel => ("fuel", Unit::Count, 1_000_000_000_000, Some("--fuel")),
             Self::Memory => ("memory", Unit::Bytes, 256 * MIB, Some("--memory")),
             // Interpreters compiled to components were measured to need 5.7k and 7.7k.
             Self::TableElements => ("table_elements", Unit::Count, 20_000, None),
@@ -111,6 +114,8 @@ impl Limit {
             Self::ArgumentBytes => ("argument_bytes", Unit::Bytes, 16 * MIB, None),
             Self::OpenFiles => ("open_files", Unit::Count, 128, None),
             Self::WriteBytes => ("write_bytes", Unit::Bytes, 1024 * MIB, None),
+            // Notes, lists and counters; what is larger belongs into files.
+            Self::StateBytes => ("state_bytes", Unit::Bytes, 4 * MIB, None),
         };
         Definition { name, unit, default, flag }
     }

@@ -53,6 +53,17 @@ impl ToolHooks {
         hooks
     }
 
+    /// Their names, in the order of registration as far as they have the same part in a call.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for entry in self.pre.iter().chain(&self.around).chain(&self.post) {
+            if !names.iter().any(|name| name == entry.name()) {
+                names.push(entry.name().to_owned());
+            }
+        }
+        names
+    }
+
     pub fn is_empty(&self) -> bool {
         self.pre.is_empty() && self.around.is_empty() && self.post.is_empty()
     }
@@ -95,9 +106,9 @@ impl Tools {
     ///
     /// # Errors
     /// When its name is taken.
-    pub fn add(&mut self, placed: Placed) -> Result<()> {
+    pub fn add(&mut self, placed: Arc<Placed>) -> Result<()> {
         self.refuse_taken(&placed.tool)?;
-        self.placed.insert(placed.tool.name().to_owned(), Arc::new(placed));
+        self.placed.insert(placed.tool.name().to_owned(), placed);
         Ok(())
     }
 }
@@ -112,8 +123,9 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub fn new(hooks: Vec<Placement>, rules: Rules) -> Self {
-        Self { tools: RwLock::default(), hooks, rules, changed: watch::Sender::new(0) }
+    pub fn new(hooks: Vec<Placement>, rules: Rules, inactive: BTreeSet<String>) -> Self {
+        let tools = Tools { inactive, ..Tools::default() };
+        Self { tools: RwLock::new(Arc::new(tools)), hooks, rules, changed: watch::Sender::new(0) }
     }
 
     /// The tools as they are now.
@@ -126,9 +138,15 @@ impl Registry {
         self.changed.subscribe()
     }
 
+    /// Tells that a session has switched a group.
+    pub fn switched_by_session(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
     /// The tool with what applies to its calls.
-    pub fn placed(&self, tool: Arc<Tool>) -> Placed {
-        Placed { hooks: ToolHooks::of(&tool, &self.hooks), rules: self.rules.for_tool(&tool.subject()), tool }
+    pub fn placed(&self, tool: Arc<Tool>) -> Arc<Placed> {
+        let (hooks, rules) = (ToolHooks::of(&tool, &self.hooks), self.rules.for_tool(&tool.subject()));
+        Arc::new(Placed { tool, hooks, rules })
     }
 
     /// Adds tools, all or none.
@@ -136,14 +154,19 @@ impl Registry {
     /// # Errors
     /// When a name is taken, naming both places and the settings that help.
     pub fn add(&self, tools: Vec<Arc<Tool>>) -> Result<()> {
-        self.change(|all| tools.into_iter().try_for_each(|tool| all.add(self.placed(tool))))
+        self.change(|all| {
+            let are_new = !tools.is_empty();
+            tools.into_iter().try_for_each(|tool| all.add(self.placed(tool)))?;
+            Ok(are_new)
+        })
     }
 
     /// Removes these tools; one of the same name that took the place of one of them stays.
     pub fn remove(&self, tools: &[Arc<Tool>]) {
         let _ = self.change(|all| {
+            let before = all.placed.len();
             all.placed.retain(|_, placed| !tools.iter().any(|tool| Arc::ptr_eq(tool, &placed.tool)));
-            Ok(())
+            Ok(all.placed.len() != before)
         });
     }
 
@@ -152,22 +175,20 @@ impl Registry {
         let mut exists = false;
         let _ = self.change(|all| {
             exists = all.placed.values().any(|placed| placed.tool.group() == Some(group));
-            if on {
-                all.inactive.remove(group);
-            } else if exists {
-                all.inactive.insert(group.to_owned());
-            }
-            Ok(())
+            Ok(if on { all.inactive.remove(group) } else { exists && all.inactive.insert(group.to_owned()) })
         });
         exists
     }
 
-    fn change(&self, change: impl FnOnce(&mut Tools) -> Result<()>) -> Result<()> {
+    /// Does `change`, which says whether it changed anything.
+    fn change(&self, change: impl FnOnce(&mut Tools) -> Result<bool>) -> Result<()> {
         let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let mut all = Tools::clone(&current);
-        change(&mut all)?;
-        *current = Arc::new(all);
-        self.changed.send_modify(|count| *count += 1);
+        if change(&mut all)? {
+            *current = Arc::new(all);
+            drop(current);
+            self.changed.send_modify(|count| *count += 1);
+        }
         Ok(())
     }
 }

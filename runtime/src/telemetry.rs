@@ -12,17 +12,30 @@ use crate::error::Error;
 /// The target of every span and event.
 const TARGET: &str = "toolcell";
 
-/// The whole path of a call of `tool`, a name that a model wrote. [`called`] fills in the rest.
-pub(crate) fn call(tool: &str) -> Span {
+/// The whole path of a call of `tool`, a name that a model wrote, with the metadata of the call and of its session.
+/// [`called`] fills in the rest.
+pub(crate) fn call(tool: &str, meta: [&[(String, String)]; 2]) -> Span {
     info_span!(
         target: TARGET,
         "toolcell.call",
         tool,
+        traceparent = traceparent(meta),
         component = Empty,
         status = Empty,
         kind = Empty,
         duration_ms = Empty
     )
+}
+
+/// The span of the caller, for whoever joins traces. Metadata is any text; a field is only what has the header's form.
+fn traceparent(meta: [&[(String, String)]; 2]) -> Option<&str> {
+    let (_, value) = meta.into_iter().flatten().find(|(key, _)| key == "traceparent")?;
+    let fits = |(at, letter)| match at {
+        2 | 35 | 52 => letter == b'-',
+        _ => matches!(letter, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    let has_form = value.len() == 55 && value.bytes().enumerate().all(fits);
+    has_form.then_some(value)
 }
 
 /// Says which component the tool of a call is of.
@@ -150,7 +163,7 @@ mod tests {
     fn a_subscriber_sees_stable_names() {
         let listener = Listener::default();
         tracing::subscriber::with_default(listener.clone(), || {
-            let span = call("grep");
+            let span = call("grep", [&[], &[]]);
             found(&span, "files");
             decided(&hook("check", "pre"), "deny");
             compiled(&compile("files"), true, Duration::from_millis(2));
@@ -181,8 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn a_traceparent_is_a_field_only_in_its_form() {
+        const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let said = |value: &str| vec![("traceparent".to_owned(), value.to_owned())];
+        let found = |of_call: &str, of_session: &str| {
+            let (of_call, of_session) = (said(of_call), said(of_session));
+            traceparent([&of_call, &of_session]).map(str::to_owned)
+        };
+        assert_eq!(found(PARENT, ""), Some(PARENT.to_owned()));
+        assert_eq!(found("", PARENT), None, "the first entry wins");
+        assert_eq!(found(&PARENT.to_uppercase(), ""), None);
+        assert_eq!(found(&PARENT.replace('-', "0"), ""), None);
+        assert_eq!(found(&format!("{PARENT}-a secret"), ""), None);
+        assert_eq!(traceparent([&[], &said(PARENT)]), Some(PARENT));
+    }
+
+    #[test]
     fn without_a_subscriber_nothing_is_made() {
-        let span = call("grep");
+        let span = call("grep", [&[], &[]]);
         assert!(span.is_disabled());
         called(&span, &outcome(None));
     }

@@ -77,6 +77,16 @@ def batch() -> None:
     assert wire.sent[0]["tools"] == exported and wire.sent[1]["messages"][2] == message
 
 
+def broken() -> None:
+    """A block without a name is answered, and one without an id is not: the package's types have no such result."""
+    blocks = [{"type": "tool_use", "id": "c1", "input": {}}, {"type": "tool_use", "name": "echo", "input": {}}]
+    message = toolcell.batch("anthropic", blocks)
+    toolcell.conform(MessageParam, message)
+    [result] = message["content"]
+    toolcell.conform(ToolResultBlockParam, result)
+    assert result["tool_use_id"] == "c1" and result["is_error"], result
+
+
 def rich_results() -> None:
     """Pictures and other content, too."""
     use = ToolUseBlock(id="c1", type="tool_use", name="rich_output", input={"structured": None})
@@ -86,4 +96,4 @@ def rich_results() -> None:
     assert any(block["type"] == "image" for block in result["content"]), result
 
 
-toolcell.main(tools, strict_schemas, batch, rich_results)
+toolcell.main(tools, strict_schemas, batch, broken, rich_results)

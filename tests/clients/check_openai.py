@@ -14,6 +14,7 @@ from openai.types.chat import (
     ChatCompletionToolMessageParam,
 )
 from openai.types.chat.chat_completion import Choice
+from openai.types.chat.chat_completion_message_custom_tool_call import ChatCompletionMessageCustomToolCall, Custom
 from openai.types.chat.chat_completion_message_function_tool_call import Function
 from openai.types.responses import FunctionToolParam, Response, ResponseFunctionToolCall
 from openai.types.responses.response_input_param import FunctionCallOutput
@@ -90,6 +91,16 @@ def chat_batch() -> None:
     assert wire.sent[0]["tools"] == tools and wire.sent[1]["messages"][2:] == results
 
 
+def chat_broken() -> None:
+    """A call of another kind is answered, and one without an id is not: the package's types have no such result."""
+    custom = ChatCompletionMessageCustomToolCall(id="c1", type="custom", custom=Custom(name="x", input="y"))
+    lost = {"type": "function", "function": {"name": "echo", "arguments": "{}"}}
+    results = toolcell.batch("openai", {"role": "assistant", "tool_calls": [custom.to_dict(), lost]})
+    [result] = results
+    toolcell.conform(ChatCompletionToolMessageParam, result)
+    assert result["tool_call_id"] == "c1" and "custom tool call" in result["content"], result
+
+
 def chat_strict_parse() -> None:
     """The package's own parser refuses tools that are not strict, and parses the arguments of those that are."""
     tools = [tool for tool in toolcell.export("openai", "--strict") if tool["function"].get("strict")]
@@ -129,4 +140,4 @@ def response_batch() -> None:
     assert wire.sent[0]["tools"] == tools and wire.sent[1]["input"][-len(results) :] == results
 
 
-toolcell.main(chat_tools, response_tools, chat_batch, chat_strict_parse, response_batch)
+toolcell.main(chat_tools, response_tools, chat_batch, chat_broken, chat_strict_parse, response_batch)

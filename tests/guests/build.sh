@@ -39,4 +39,5 @@ place() {
 place probe probe.wasm probe
 place readonly-liar readonly_liar.wasm readonly-liar
 place judge judge.wasm judge
+place provider provider.wasm provided
 place command command.wasm

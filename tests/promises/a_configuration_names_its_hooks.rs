@@ -111,17 +111,19 @@ async fn one_that_is_no_hook_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_file_that_was_only_found_runs_none_until_it_is_trusted() {
+fn a_file_that_was_only_found_runs_none_and_refuses_what_they_cover_until_it_is_trusted() {
     let line = CommandLine::new();
     script(&line.folder(), "check", "touch ran; echo no >&2; exit 2");
     std::fs::copy(guest("probe"), line.folder().join("probe.wasm")).unwrap();
     line.write(
         "toolcell.toml",
-        "[component.probe]\npath = \"probe.wasm\"\n[[hook]]\nuse = \"command\"\ncommand = [\"./check\"]\n",
+        "[component.probe]\npath = \"probe.wasm\"\n[[hook]]\nuse = \"command\"\ncommand = [\"./check\"]\ntools = [\"echo_*\"]\n",
     );
     let call = ["call", "echo_u32", "{\"value\": 1}"];
     let untrusted = line.run(&call);
-    assert_eq!((untrusted.code, untrusted.stdout.as_str()), (0, "1\n"), "{untrusted:?}");
+    assert_eq!((untrusted.code, untrusted.stdout.as_str()), (4, ""), "{untrusted:?}");
+    assert!(untrusted.stderr.contains("error: denied:"), "{untrusted:?}");
+    assert_eq!(line.run(&["call", "time_now"]).code, 0, "no hook covers it");
     assert!(untrusted.stderr.contains("toolcell.toml:3: `hook[0]`: is not run"), "{untrusted:?}");
     assert!(!line.folder().join("ran").exists());
     let trusted = line.run(&["trust"]);
@@ -129,4 +131,32 @@ fn a_file_that_was_only_found_runs_none_until_it_is_trusted() {
     let refused = line.run(&call);
     assert_eq!(refused.code, 4, "{refused:?}");
     assert!(line.folder().join("ran").exists());
+
+    // Another program under the same name is not what was trusted.
+    script(&line.folder(), "check", "touch other; exit 0");
+    let changed = line.run(&call);
+    assert_eq!(changed.code, 4, "{changed:?}");
+    assert!(changed.stderr.contains("`toolcell trust`"), "{changed:?}");
+    assert!(!line.folder().join("other").exists());
+    line.run(&["trust"]);
+    assert_eq!(line.run(&call).code, 0);
+    assert!(line.folder().join("other").exists());
+}
+
+#[tokio::test]
+async fn a_new_name_takes_no_tool_away_from_a_hook() {
+    let folder = tempfile::tempdir().unwrap();
+    script(folder.path(), "deny", "echo no >&2; exit 2");
+    for tools in ["echo_u32", "echo-u32", "Echo_U32", "count"] {
+        let file = write(
+            folder.path(),
+            &format!(
+                "rename = {{ echo_u32 = \"count\" }}\n[[hook]]\nuse = \"command\"\ncommand = [\"./deny\"]\ntools = [{tools:?}]\n"
+            ),
+        );
+        let runtime = configured(&file).build().await.unwrap();
+        let outcome = call(&runtime, "count", json!({"value": 1})).await;
+        assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "{tools}: {outcome:?}");
+        assert_eq!(call(&runtime, "echo_string", json!({"value": "x"})).await.text(), "x");
+    }
 }

@@ -159,7 +159,6 @@ fn what_is_no_message_exits_with_2_and_runs_nothing() {
         ("", "not valid JSON"),
         ("{", "not valid JSON"),
         ("{}", "no message in the format anthropic"),
-        ("[{\"type\":\"tool_use\"}]", "content[0] has no `name`"),
         (twice, "duplicate key `a`"),
     ] {
         line.write("m.json", content);
@@ -170,6 +169,50 @@ fn what_is_no_message_exits_with_2_and_runs_nothing() {
     let ended = line.run(&["batch", "m.json", "--format", "xml", "--component", "builtin:basics"]);
     assert_eq!(ended.code, 2);
     assert!(ended.stderr.contains("openai-responses"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_answered_and_the_others_run() {
+    let line = CommandLine::new();
+    for (format, message, ids) in [
+        (
+            "anthropic",
+            json!([{ "type": "tool_use", "id": "a" }, { "type": "tool_use", "id": "b", "name": "echo",
+                "input": { "text": "ran" } }]),
+            "/content/0/tool_use_id",
+        ),
+        (
+            "openai",
+            json!([{ "id": "a", "type": "custom", "custom": { "name": "x", "input": "y" } },
+                { "id": "b", "type": "function",
+                    "function": { "name": "echo", "arguments": "{\"text\":\"ran\"}" } }]),
+            "/0/tool_call_id",
+        ),
+    ] {
+        line.write("m.json", message.to_string());
+        let ended = line.run(&["batch", "m.json", "--format", format, "--component", "builtin:basics"]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{format}");
+        let (results, text) = (ended.json(), ended.stdout.as_str());
+        assert_eq!(results.pointer(ids), Some(&json!("a")), "{format}");
+        assert!(text.contains("the call cannot be read") && text.contains("\"ran\""), "{format}: {text}");
+    }
+}
+
+#[test]
+fn a_call_without_an_id_is_told_of_and_not_answered() {
+    let line = CommandLine::new();
+    let rounded = r#"[{"type":"tool_use","name":"echo","input":{"text":"x"}},
+        {"type":"tool_use","id":123456789012345678901234567890,"name":"echo","input":{"text":"x"}},
+        {"type":"tool_use","id":"c","name":"echo","input":{"text":"ran"}}]"#;
+    line.write("m.json", rounded);
+    let ended = line.run(&["batch", "m.json", "--format", "anthropic", "--component", "builtin:basics"]);
+    let results = ended.json();
+    assert_eq!(ended.code, 0);
+    assert_eq!(results["content"].as_array().map(Vec::len), Some(1), "{results}");
+    assert_eq!(results["content"][0]["tool_use_id"], "c");
+    for told in ["call 1 is not answered", "the call has no id", "call 2 is not answered", "64 bits"] {
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
 }
 
 #[test]

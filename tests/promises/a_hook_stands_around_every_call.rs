@@ -291,3 +291,61 @@ async fn a_hook_is_for_the_tools_that_it_names() {
     let wrong = Runtime::builder().hook(HookEntry::new(Noting).tools(["["])).build().await.unwrap_err();
     assert!(wrong.to_string().contains("hook"), "{wrong}");
 }
+
+/// Replaces the words of every response, as one does that takes secrets out.
+struct Redacting;
+
+#[async_trait]
+impl Hook for Redacting {
+    async fn post(&self, _: &HookCall, response: &Response) -> HookResult<Post> {
+        assert!(!response.logs.is_empty(), "it sees what was printed");
+        Ok(Post::replace(Response::text("redacted")))
+    }
+}
+
+#[tokio::test]
+async fn what_a_redactor_replaces_is_gone_from_the_logs_and_was_not_heard_before() {
+    let runtime = probing().hook(HookEntry::new(Redacting).redacts()).build().await.unwrap();
+    let (sink, mut events) = tokio::sync::mpsc::channel(8);
+    let panicking = ToolCall::new("panic_with", json!({"message": "SECRET-TOKEN"}));
+    let outcome = runtime.call(panicking).events(sink).await;
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::Panicked), "a failure stays one");
+    let shown = serde_json::to_string(&outcome).unwrap();
+    assert!(!shown.contains("SECRET-TOKEN"), "{shown}");
+    let logging = ToolCall::new("log_many", json!({"level": "info", "text": "SECRET-TOKEN", "count": 2}));
+    let (sink, mut logged) = tokio::sync::mpsc::channel(8);
+    let outcome = runtime.call(logging).events(sink).await;
+    assert!(!serde_json::to_string(&outcome).unwrap().contains("SECRET-TOKEN"));
+    assert_eq!((events.recv().await, logged.recv().await), (None, None));
+}
+
+/// Never comes to an end after the call.
+struct Endless;
+
+#[async_trait]
+impl Hook for Endless {
+    async fn post(&self, _: &HookCall, _: &Response) -> HookResult<Post> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_post_hook_ends_with_the_time_of_the_whole_call_and_with_its_caller() {
+    let entry = || HookEntry::new(Endless).timeout(Duration::from_secs(600));
+    let short = probing().hook(entry()).call_timeout(Duration::from_millis(200)).build().await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(60), async {
+        call(&short, "echo_string", json!({"value": "x"})).await
+    });
+    // The hook's own ten minutes are not waited for.
+    let outcome = ended.await.unwrap();
+    assert_eq!((outcome.text().as_str(), outcome.warnings.len()), ("x", 1));
+    let long = probing().hook(entry()).build().await.unwrap();
+    let token = toolcell::CancellationToken::new();
+    let calling = long.call(ToolCall::new("echo_string", json!({"value": "x"}))).cancel(token.clone());
+    let calling = tokio::spawn(calling.into_future());
+    while !calling.is_finished() {
+        token.cancel();
+        tokio::task::yield_now().await;
+    }
+    calling.await.unwrap();
+}

@@ -78,7 +78,6 @@ async fn what_is_imported_and_not_used_is_no_reason_to_refuse() {
             "sockets",
             "none: sockets are never granted",
         ),
-        ("wasi:keyvalue/store@0.2.0-draft", "open", "state", "none: this version keeps no state"),
     ] {
         let outcome = call(&load(&[(interface, function)], false).unwrap(), "run", json!({})).await;
         assert_eq!(outcome.text(), "7", "{interface}: {outcome:#?}");

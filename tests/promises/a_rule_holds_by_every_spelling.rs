@@ -319,4 +319,30 @@ proptest! {
         prop_assert!(before || !ran(&rules, &[hook, added]));
         prop_assert!(before || !ran(&rules, &[added, hook]));
     }
+    #[test]
+    fn no_rewrite_gets_around_a_deny_rule_on_the_original_arguments(
+        rules in rules(), text in "[ab]{1,2}", rewritten in "[abc]{1,2}",
+    ) {
+        let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let ran = |rules: Vec<Rule>, hook: bool| {
+            let runs = Arc::new(AtomicUsize::new(0));
+            let building = rules.into_iter().fold(counting(&runs), RuntimeBuilder::rule);
+            let building = if hook { building.hook(Other(rewritten.clone())) } else { building };
+            executor.block_on(call(&built(building), "note", json!({ "text": text })));
+            runs.load(Ordering::Relaxed) == 1
+        };
+        let denying: Vec<Rule> = rules.iter().filter(|rule| rule.action == Action::Deny).cloned().collect();
+        let is_denied = !ran(denying, false);
+        prop_assert!(!is_denied || !ran(rules, true));
+    }
+}
+
+/// Replaces the text of the note.
+struct Other(String);
+
+#[async_trait]
+impl Hook for Other {
+    async fn pre(&self, _: &HookCall) -> HookResult<Pre> {
+        Ok(Pre::pass().rewrite(json!({ "text": self.0 })))
+    }
 }

@@ -422,18 +422,15 @@ async fn every_reason_to_stop_has_an_ending() {
 async fn an_error_of_the_provider_is_told_and_the_talk_goes_on() {
     for format in FORMATS {
         let overloaded = json!({ "type": "error", "error": { "type": "overloaded", "message": "too much" } });
-        let nameless = if format == Format::OpenAi {
-            json!({ "choices": [{ "message": { "role": "assistant", "tool_calls": [{ "id": "c1" }] } }] })
-        } else {
-            json!({ "content": [{ "type": "tool_use", "id": "c1" }] })
-        };
+        let outline =
+            if format == Format::OpenAi { json!({ "choices": [] }) } else { json!({ "content": 1 }) };
         for (status, body, told) in [
             (529, overloaded.to_string(), "529 <unknown status code>: too much"),
             (200, overloaded.to_string(), "too much"),
             (401, "<html>".to_owned(), "401"),
             (200, "<html>".to_owned(), "without a message"),
             (302, String::new(), "302"),
-            (200, nameless.to_string(), "no message in the format"),
+            (200, outline.to_string(), "no message in the format"),
         ] {
             let mut played = Played::new(
                 format,

@@ -1,7 +1,9 @@
 //! The command line: every call is a line of the audit, and no line can be changed or lost unseen.
 
+use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use toolcell::audit::Detail;
 use toolcell::call::Response;
@@ -34,7 +36,7 @@ fn a_thousand_calls_of_eight_processes_are_recorded_and_a_change_is_named() {
     let first = line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml"]);
     assert_eq!(first.code, 0, "{first:?}");
     std::fs::remove_dir_all(line.folder().join("audit")).unwrap();
-    let spawn = |_| line.command(&arguments).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let spawn = |_| line.command(&arguments).stdout(Stdio::null()).spawn().unwrap();
     let mut children: Vec<_> = (0..8).map(spawn).collect();
     for child in &mut children {
         assert!(child.wait().unwrap().success());
@@ -166,4 +168,29 @@ async fn every_end_of_a_call_is_recorded_with_what_was_decided() {
     );
     assert!(decisions(4).contains(r#""step":"default","source":"`policy.default`","action":"allow""#));
     assert_eq!(recorded[3]["arguments"], json!({"value": 1}));
+}
+
+#[test]
+fn a_call_that_is_interrupted_ends_in_order_and_is_recorded() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let line = CommandLine::new();
+        line.write("toolcell.toml", "[audit]\nfolder = \"audit\"\n");
+        let probe = toolcell_tests::guest("probe");
+        let config = ["--config", "toolcell.toml", "--component", probe.to_str().unwrap()];
+        let mut command =
+            line.command(&[&["call", "emit_and_spin", r#"{"text":"begun"}"#], &config[..]].concat());
+        let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        // The file of the audit is there once the call has begun.
+        let audit = line.folder().join("audit");
+        while !audit.exists() {
+            assert!(child.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        kill_process(pid, signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(7), "{signal:?}");
+        let recorded = lines(&audit);
+        assert_eq!(recorded.len(), 1);
+        assert_eq!(recorded[0]["kind"], "cancelled");
+    }
 }

@@ -18,7 +18,7 @@ fn folders_that_cannot_be_written_are_found_by_the_doctor() {
     let _ = std::fs::remove_dir_all(line.home().join("state"));
     symlink(closed, line.home().join("state")).unwrap();
     let found = line.run(&["doctor"]);
-    assert!(found.stdout.contains("warning  folders: outputs and audit: "), "{found:?}");
+    assert!(found.stdout.contains("warning  folders: outputs, audit and state: "), "{found:?}");
     assert!(found.stdout.contains("TOOLCELL_HOME"), "{found:?}");
     assert!(found.stdout.contains("warning  compile cache: "), "{found:?}");
     assert_eq!(found.code, 0, "tools run all the same: {found:?}");

@@ -35,7 +35,8 @@
 //! continues the file ends that piece with `#torn` and a newline, and appends a line of its own: `v`, `time`, `event`
 //! (`"unfinished"`), `torn_bytes`, `torn_hash`, `prev`, `hash`. It covers the piece, so that this cannot be
 //! changed later, and its `prev` is the hash of the last whole line. Nothing else may be in the file: a whole line that
-//! does not fit the chain is never taken for a crash.
+//! does not fit the chain is never taken for a crash, and neither is a piece that does not begin as every line does. A piece at the end that no line covers
+//! yet may be what a crash left or what somebody did, so `verify` does not call such a file intact.
 
 mod chain;
 mod log;
@@ -54,6 +55,7 @@ pub(crate) use log::AuditLog;
 pub use read::{files, line_at, lines};
 pub(crate) use record::{Facts, Record};
 pub use verify::{Break, Verification, Verified, verify};
+pub(crate) use words::Redact;
 
 /// The version of the lines that this version writes and reads.
 pub const VERSION: u32 = 1;

@@ -14,6 +14,16 @@ use super::{MAX_LINE, TORN, VERSION};
 /// How much of a file's end is looked at: room for a whole line and for the pieces of some crashes.
 const WINDOW: usize = 4 * MAX_LINE;
 
+/// A time as lines have it; `0` stands for any digit.
+const TIME: &str = "0000-00-00T00:00:00.000Z";
+
+/// What follows the time in the line of a call, and in one that covers what a crash left; `?` stands for any
+/// hexadecimal digit.
+const STARTS: [&str; 2] = ["\"log\":\"????????????????\",\"", "\"event\":\"unfinished\",\"torn_bytes\":0"];
+
+/// The most marks of one piece: each but the last is what a crash left while it was written.
+const MAX_MARKS: usize = 8;
+
 /// What a new line of a file follows, and what must be written first.
 pub(super) struct Resumed {
     pub head: Hash,
@@ -67,9 +77,13 @@ fn continued(end: &[u8], is_whole: bool, chain: &Chain) -> Result<Resumed, Strin
         torn += last.len();
         pieces.pop();
     }
-    while let Some(last) =
-        pieces.last().copied().filter(|last| last.strip_suffix(b"\n").is_some_and(is_marked))
-    {
+    while let Some((last, piece)) = pieces.last().and_then(|last| Some((*last, last.strip_suffix(b"\n")?))) {
+        if !is_marked(piece) {
+            break;
+        }
+        if !is_unfinished(piece, chain) {
+            return Err("a line at its end is marked as one that a crash cut, and is none".to_owned());
+        }
         torn += last.len();
         pieces.pop();
     }
@@ -89,16 +103,42 @@ pub(super) fn is_marked(piece: &[u8]) -> bool {
     piece.ends_with(TORN)
 }
 
-/// Whether `piece`, the end of a file without a newline, can be what a crash left: the beginning of a line, perhaps with
-/// the beginning of what would have ended it; or a whole line.
+/// Whether `piece`, without a newline, can be what a crash left: the beginning of a line, or one that lacks nothing but
+/// its newline, perhaps with the beginning of what would have ended it.
 pub(super) fn is_unfinished(piece: &[u8], chain: &Chain) -> bool {
-    let is_beginning = |piece: &[u8]| {
-        // Not as `IgnoredAny`, whose reader takes a number that ends at its point for a mistake.
-        let read = serde_json::from_slice::<serde_json::Value>(piece);
-        piece.first() == Some(&b'{') && read.is_err_and(|error| error.is_eof())
+    if chain.open(piece.strip_suffix(TORN).unwrap_or(piece)).is_ok() {
+        return true;
+    }
+    let mut line = piece;
+    for _ in 0..=MAX_MARKS {
+        if is_beginning(line) {
+            return true;
+        }
+        let mut ends = (1..=TORN.len()).filter_map(|length| line.strip_suffix(TORN.get(..length)?));
+        let Some(rest) = ends.next() else { return false };
+        line = rest;
+    }
+    false
+}
+
+/// Whether `piece` is the beginning of a line that this version writes, and not all of one.
+fn is_beginning(piece: &[u8]) -> bool {
+    let mut starts = STARTS.iter().map(|rest| format!("{{\"v\":{VERSION},\"time\":\"{TIME}\",{rest}"));
+    if !starts.any(|start| begins_as(piece, start.as_bytes())) {
+        return false;
+    }
+    // Not as `IgnoredAny`, whose reader takes a number that ends at its point for a mistake.
+    serde_json::from_slice::<serde_json::Value>(piece).is_err_and(|error| error.is_eof())
+}
+
+/// Whether `piece` begins as `pattern` says, as far as both go; an empty one does not.
+fn begins_as(piece: &[u8], pattern: &[u8]) -> bool {
+    let fits = |(byte, expected): (&u8, &u8)| match expected {
+        b'0' => byte.is_ascii_digit(),
+        b'?' => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        expected => byte == expected,
     };
-    let ends = (0..=TORN.len()).filter_map(|length| piece.strip_suffix(TORN.get(..length)?));
-    chain.open(piece).is_ok() || ends.into_iter().any(is_beginning)
+    !piece.is_empty() && piece.iter().zip(pattern).all(fits)
 }
 
 /// What ends `torn`, and the line that covers it.

@@ -66,8 +66,9 @@ fn written(folder: &Path, calls: usize, key: Option<&[u8]>) -> (Audit, PathBuf) 
 /// The line and the words of the first break.
 fn broken(path: &Path, key: Option<&[u8]>) -> Option<(u64, String)> {
     let verification = verify(path, key, &[]).unwrap();
-    let broken = verification.files[0].broken.clone();
-    assert_eq!(verification.is_intact(), broken.is_none());
+    let file = &verification.files[0];
+    let broken = file.broken.clone();
+    assert_eq!(verification.is_intact(), broken.is_none() && file.uncovered.is_none());
     broken.map(|broken| (broken.line, broken.reason))
 }
 
@@ -290,6 +291,41 @@ fn a_file_that_is_there_goes_on_and_one_that_was_changed_does_not() {
     }
 }
 
+/// A mark takes nothing along that no crash leaves.
+#[test]
+fn a_forged_end_is_no_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (audit, path) = written(folder.path(), 3, None);
+    let text = fs::read_to_string(&path).unwrap();
+    let last = text.trim_end().rfind('\n').unwrap() + 1;
+    let (before, line) = text.split_at(last);
+    let changed = line.trim_end().replacen("\"tool\":\"", "\"tool\":\"x", 1);
+    for forged in [
+        format!("{text}{{\"tool\":\"FORGED\"}}#torn"),
+        format!("{text}{{\"tool\":\"FORGED\"}}#torn\n"),
+        format!("{text}{{\"tool\":\"FORGED"),
+        format!("{before}hello, not json at all #torn"),
+        format!("{before}hello, not json at all #torn\n"),
+        format!("{before}{changed}#torn"),
+        format!("{before}{changed}#torn\n"),
+        format!("{before}{changed}"),
+    ] {
+        fs::write(&path, &forged).unwrap();
+        assert!(broken(&path, None).is_some(), "{forged}");
+        let error = open(&audit).ready().unwrap_err().to_string();
+        assert!(error.contains("cannot be continued"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), forged, "nothing was added");
+    }
+    // What a crash could have left is not taken for proof that it did.
+    for piece in [&line[..60], line.trim_end(), &format!("{}#torn\n", &line[..60])] {
+        fs::write(&path, format!("{before}{piece}")).unwrap();
+        let found = verify(&path, None, &[]).unwrap();
+        assert_eq!((found.is_intact(), found.files[0].uncovered), (false, Some(3)), "{piece}");
+        open(&audit).ready().unwrap();
+        assert!(verify(&path, None, &[]).unwrap().is_intact(), "covered: {piece}");
+    }
+}
+
 /// Whatever a crash leaves of a line, and of what would have mended that.
 #[test]
 fn what_a_crash_left_is_kept_noted_and_gone_on_from() {
@@ -302,7 +338,9 @@ fn what_a_crash_left_is_kept_noted_and_gone_on_from() {
         for end in (last + 1..whole.len()).step_by(step) {
             fs::write(&path, &whole[..end]).unwrap();
             let found = verify(&path, key, &[]).unwrap();
-            assert_eq!((found.is_intact(), found.files[0].unfinished.as_slice()), (true, [3].as_slice()));
+            let file = &found.files[0];
+            assert_eq!((file.unfinished.as_slice(), file.uncovered), ([3].as_slice(), Some(3)));
+            assert!(!found.is_intact() && file.broken.is_none(), "nothing covers it yet: {found:?}");
             write(&open(&audit), "next").unwrap();
             let found = verify(&path, key, &[]).unwrap();
             assert!(found.is_intact(), "{end}: {found:?}");
@@ -528,10 +566,8 @@ fn a_killed_process_loses_no_line_that_was_returned() {
         lines.map_while(std::io::Result::ok).filter(|line| line.starts_with("returned ")).count() as u64;
     let path = folder.path().join("audit.jsonl");
     let verification = verify(&path, None, &[]).unwrap();
-    assert!(
-        verification.is_intact() && verification.files[0].calls >= returned,
-        "{verification:?} {returned}"
-    );
+    let file = &verification.files[0];
+    assert!(file.broken.is_none() && file.calls >= returned, "{verification:?} {returned}");
     write(&open(&Audit::file(&path)), "later").unwrap();
     assert_eq!(broken(&path, None), None);
 }
@@ -546,7 +582,8 @@ fn a_full_disk_breaks_the_log_and_not_the_chain() {
     let path = folder.path().join("audit.jsonl");
     let found = verify(&path, None, &[]).unwrap();
     let calls = found.files[0].calls;
-    assert!(found.is_intact() && told.contains(&format!("wrote {calls}:")), "{found:?} {told}");
+    assert!(told.contains(&format!("wrote {calls}:")), "{found:?} {told}");
+    assert_eq!((broken(&path, None), found.files[0].uncovered), (None, Some(calls + 1)));
     assert_eq!(found.files[0].unfinished, [calls + 1]);
     write(&open(&Audit::file(&path)), "later").unwrap();
     assert_eq!(broken(&path, None), None);

@@ -32,6 +32,9 @@ pub struct Verified {
     pub head: Hash,
     /// The numbers of lines that a crash cut. Their calls never returned.
     pub unfinished: Vec<u64>,
+    /// The one of them at the file's end, if no later line covers it: whether a crash cut it or somebody did cannot be
+    /// told until a process continues the file.
+    pub uncovered: Option<u64>,
     /// The first line that is not as it was written.
     pub broken: Option<Break>,
 }
@@ -47,9 +50,10 @@ pub struct Break {
 }
 
 impl Verification {
-    /// Whether everything is as it was written.
+    /// Whether everything is known to be as it was written: nothing is missing or broken, and no end is uncovered.
     pub fn is_intact(&self) -> bool {
-        self.missing.is_empty() && self.files.iter().all(|file| file.broken.is_none())
+        let is_whole = |file: &Verified| file.broken.is_none() && file.uncovered.is_none();
+        self.missing.is_empty() && self.files.iter().all(is_whole)
     }
 }
 
@@ -69,8 +73,8 @@ pub fn verify(path: &Path, key: Option<&[u8]>, expect: &[Hash]) -> Result<Verifi
         let file = File::open(&path).map_err(Error::file("read", &path))?;
         let mut walk = Walk::new(&chain, &mut missing);
         let broken = walk.run(&mut BufReader::new(file)).map_err(Error::file("read", &path))?.err();
-        let Walk { calls, head, unfinished, .. } = walk;
-        verified.push(Verified { path, calls, head, unfinished, broken });
+        let Walk { calls, head, unfinished, uncovered, .. } = walk;
+        verified.push(Verified { path, calls, head, unfinished, uncovered, broken });
     }
     Ok(Verification { files: verified, missing })
 }
@@ -83,6 +87,7 @@ struct Walk<'a> {
     calls: u64,
     head: Hash,
     unfinished: Vec<u64>,
+    uncovered: Option<u64>,
     /// Pieces that a crash left, which the next line must cover.
     torn: Option<Torn>,
 }
@@ -101,6 +106,7 @@ impl<'a> Walk<'a> {
             calls: 0,
             head: chain.start(),
             unfinished: Vec::new(),
+            uncovered: None,
             torn: None,
         };
         walk.seen(chain.start());
@@ -120,12 +126,16 @@ impl<'a> Walk<'a> {
             }
         }
         // Pieces whose covering line was not written yet.
-        self.unfinished.extend(self.torn.take().map(|torn| torn.line));
+        self.uncovered = self.uncovered.or(self.torn.take().map(|torn| torn.line));
+        self.unfinished.extend(self.uncovered);
         Ok(Ok(()))
     }
 
     fn whole(&mut self, line: &[u8], with_newline: &[u8]) -> Result<(), Break> {
         if is_marked(line) {
+            if !is_unfinished(line, self.chain) {
+                return Err(self.broken(self.line, "was inserted or changed: a crash leaves no such piece"));
+            }
             let torn = self.torn.get_or_insert(Torn { line: self.line, bytes: Vec::new() });
             if torn.bytes.len() > 4 * MAX_LINE {
                 return Err(self.broken(self.line, "is one of more unfinished lines than crashes leave"));
@@ -169,8 +179,7 @@ impl<'a> Walk<'a> {
                 "was changed: it is neither a line of an audit nor the beginning of one",
             ));
         }
-        let line = self.torn.take().map_or(self.line, |torn| torn.line);
-        self.unfinished.push(line);
+        self.uncovered = Some(self.torn.take().map_or(self.line, |torn| torn.line));
         Ok(())
     }
 

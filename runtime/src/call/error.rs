@@ -1,12 +1,13 @@
 //! Why a call failed: one of a closed set of kinds, for two readers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Status;
 
 /// Why a call failed, for two readers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct CallError {
     /// One of a closed set.
@@ -59,7 +60,7 @@ impl CallError {
 }
 
 /// One argument that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Violation {
     /// JSON pointer of the value; empty for the arguments as a whole.
@@ -88,7 +89,7 @@ impl Violation {
 }
 
 /// The limit that ended a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LimitHit {
     /// The limit's name, as in `[limits]`.
@@ -127,7 +128,7 @@ impl LimitHit {
 }
 
 /// The closed set of ways in which a call can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {

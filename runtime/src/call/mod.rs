@@ -29,12 +29,14 @@ pub struct ToolCall {
     pub arguments: Arguments,
     /// Metadata by key, readable by the guest through `toolcell:tool/context`.
     pub meta: Vec<(String, String)>,
+    problem: Option<String>,
 }
 
 impl ToolCall {
     /// A call of `name`, without id or metadata.
     pub fn new(name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
-        Self { id: Value::Null, name: name.into(), arguments: arguments.into(), meta: Vec::new() }
+        let (name, arguments) = (name.into(), arguments.into());
+        Self { id: Value::Null, name, arguments, meta: Vec::new(), problem: None }
     }
 
     /// Sets the identifier that the outcome carries back.
@@ -49,6 +51,17 @@ impl ToolCall {
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.meta.push((key.into(), value.into()));
         self
+    }
+
+    /// A call that a message asks for, but not as its format has calls. It ends as `invalid_arguments`.
+    pub(crate) fn unreadable(name: &str, problem: String) -> Self {
+        let call = Self::new(name, Value::Object(serde_json::Map::new()));
+        Self { problem: Some(problem), ..call }
+    }
+
+    /// Why it cannot run, where the message that it was read from does not write it as a call.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 }
 

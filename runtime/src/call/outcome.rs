@@ -1,5 +1,6 @@
 //! How a call ended, as its caller gets it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use super::response::texts;
 use super::{CallError, ErrorKind, ToolCall};
 
 /// How a call ended, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Status {
@@ -22,7 +23,7 @@ pub enum Status {
 }
 
 /// The end of a call: always returned, never thrown, whatever a tool, a model, a hook or a policy did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The id of the call, unchanged.
@@ -60,7 +61,7 @@ pub struct Outcome {
 }
 
 /// Something that went wrong beside the call itself, and did not change its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Warning {
     /// What kind of failure it was.
@@ -124,7 +125,7 @@ impl Outcome {
 }
 
 /// One block of what a model reads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Content {
@@ -176,7 +177,7 @@ pub enum Content {
 }
 
 /// What truncation took away.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Truncation {
     /// Bytes of the full output after cleaning.
@@ -201,7 +202,7 @@ impl Truncation {
 }
 
 /// One string or list of a JSON result that was shortened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Shortened {
     /// JSON pointer of the value.
@@ -220,7 +221,7 @@ impl Shortened {
 }
 
 /// One lenient spelling in the arguments that became the canonical value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Repair {
     /// JSON pointer of the value, in canonical names.
@@ -239,7 +240,7 @@ impl Repair {
 }
 
 /// One thing that the host refused to the guest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Denial {
     /// The capability: `dirs`, `env`, `http`, `sockets`, `state`, `config`.
@@ -270,7 +271,7 @@ impl Denial {
 }
 
 /// Something that the guest printed or logged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Log {
     /// `stdout`, `stderr`, or the level of a log record: `trace`, `debug`, `info`, `warn`, `error`.
@@ -287,7 +288,7 @@ impl Log {
 }
 
 /// What a call consumed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Usage {
     /// Wall clock of the whole path, in milliseconds.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallError, Content};
+use super::{CallError, Content, Log};
 
 /// What a tool answered, before it is cut to its reader's bounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct Response {
     /// The result as data, as the output schema announces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
+    /// What the tool printed and logged, for its operator. Only a hook that redacts replaces these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<Log>,
     /// Why the call failed. A replacement changes its message at most: a failure stays one, of the same kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,

@@ -136,6 +136,14 @@ impl ComponentConfig {
         }
     }
 
+    /// The setting by which it may keep values, or the flag if flags name the component.
+    pub fn state_setting(&self) -> String {
+        match self.is_of_flags() {
+            true => "--state".to_owned(),
+            false => format!("component.{}.grant.state", self.name),
+        }
+    }
+
     /// Whether no file says anything of it.
     fn is_of_flags(&self) -> bool {
         self.origin.setting.starts_with("--")
@@ -185,6 +193,7 @@ impl Validator<'_, '_> {
         }
         let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw.grant, enabled);
         grant.config = self.strings(&address.key("config"), raw.config);
+        grant.secrets = self.secrets(&address.key("secrets"), raw.secrets, &grant.config);
         Some(ComponentConfig {
             digest,
             group: raw.group,
@@ -211,8 +220,11 @@ impl Validator<'_, '_> {
         let items = (0..tools).map(|index| (format!("tools[{index}]"), address.key("tools").item(index)));
         let renames =
             raw.rename.keys().map(|name| (format!("rename.{name}"), address.key("rename").key(name)));
+        let secrets =
+            raw.secrets.keys().map(|name| (format!("secrets.{name}"), address.key("secrets").key(name)));
+        let state = ("grant.state".to_owned(), address.key("grant").key("state"));
         let plain = ["digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
-        let all = plain.into_iter().chain(items).chain(renames);
+        let all = plain.into_iter().chain([state]).chain(items).chain(renames).chain(secrets);
         all.filter(|(_, address)| self.document.has(address))
             .map(|(key, address)| (key, self.document.origin(&address)))
             .collect()

@@ -91,6 +91,11 @@ impl Folders {
         self.state.join("audit")
     }
 
+    /// Values that tools keep between calls.
+    pub fn kept(&self) -> PathBuf {
+        self.state.join("state")
+    }
+
     /// Approvals that outlive a session.
     pub fn approvals(&self) -> PathBuf {
         self.data.join("approvals")
@@ -107,7 +112,7 @@ impl Folders {
             ("settings", self.config.as_path()),
             ("cache", self.cache.as_path()),
             ("trust and approvals", self.data.as_path()),
-            ("outputs and audit", self.state.as_path()),
+            ("outputs, audit and state", self.state.as_path()),
         ]
     }
 }

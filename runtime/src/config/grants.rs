@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::document::Address;
-use super::raw::{RawDir, RawGrant};
+use super::raw::{RawDir, RawGrant, RawSecret};
 use super::validate::{Validator, reason};
 use crate::limits::Origin;
-use crate::policy::{Access, DenySet, DirGrant, Grant};
+use crate::policy::{Access, DenySet, DirGrant, Grant, Secret};
 
 impl Validator<'_, '_> {
     /// The grant, and where each of its directories was set. Folders of a switched-off component may be missing.
@@ -28,6 +28,7 @@ impl Validator<'_, '_> {
             origins.push(self.document.origin(&address));
         }
         grant.env = self.strings(&table.key("env"), raw.env);
+        grant.state = raw.state.unwrap_or_default();
         (grant, origins)
     }
 
@@ -60,6 +61,46 @@ impl Validator<'_, '_> {
             }
         }
         raw
+    }
+
+    /// Secrets, of which nothing is read yet.
+    pub(super) fn secrets(
+        &mut self,
+        table: &Address,
+        raw: BTreeMap<String, RawSecret>,
+        config: &BTreeMap<String, String>,
+    ) -> BTreeMap<String, Secret> {
+        let mut secrets = BTreeMap::new();
+        for (name, raw) in raw {
+            let address = table.key(&name);
+            self.checked(&address, secret_name_fits(&name));
+            let readable = raw.readable.unwrap_or_default();
+            if readable && config.contains_key(&name) {
+                self.problem(&address, format!("there is `config.{name}` too; rename one of them"));
+            }
+            if let Some(secret) = self.secret(&address, raw) {
+                secrets.insert(name, Secret { readable, ..secret });
+            }
+        }
+        secrets
+    }
+
+    fn secret(&mut self, address: &Address, raw: RawSecret) -> Option<Secret> {
+        match (raw.env, raw.file) {
+            (Some(name), None) if !name.is_empty() && !name.contains(['=', '\0']) => Some(Secret::env(name)),
+            (Some(name), None) => {
+                self.problem(&address.key("env"), format!("`{name}` is no variable's name"));
+                None
+            }
+            (None, Some(file)) => {
+                let path = self.host_path(&file);
+                self.checked(&address.key("file"), path).map(Secret::file)
+            }
+            _ => {
+                self.problem(address, "write either `{ env = \"NAME\" }` or `{ file = \"PATH\" }`");
+                None
+            }
+        }
     }
 
     /// The absolute path that `written` means: relative to the file's folder, or to the home with `~/`, which no
@@ -98,6 +139,15 @@ impl Validator<'_, '_> {
         })?;
         if folder.is_dir() { Ok(folder) } else { Err(file_instead(written)) }
     }
+}
+
+/// A name that may stand in texts in the secret's place.
+fn secret_name_fits(name: &str) -> Result<(), String> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err("a secret's name has 1 to 64 of the letters a to z, digits, `_`, `-` and `.`".to_owned());
+    }
+    Ok(())
 }
 
 fn file_instead(written: &str) -> String {

@@ -1,11 +1,11 @@
-//! The write grants of a configuration against what no tool may write.
+//! The grants of a configuration against what no tool may write, and what none may read.
 
 use super::audit::{Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::folders::Folders;
 use super::settings::Config;
 use crate::error::{Error, Result};
-use crate::policy::Protected;
+use crate::policy::{Protected, SecretSource};
 
 impl Config {
     /// What no tool may write under this configuration: its file, its components' files, what its hooks run, the audit
@@ -26,7 +26,7 @@ impl Config {
                 Place::File(path) => protected.file("the audit", path),
             };
             if let Some(Key::File(path)) = &audit.key {
-                protected = protected.file("the audit's key", path);
+                protected = protected.secret("the audit's key", path);
             }
         }
         for component in &self.components {
@@ -36,6 +36,11 @@ impl Config {
                 Source::Folder(path) => protected.components(what, path),
                 Source::Builtin(_) => protected,
             };
+            for (name, secret) in &component.grant.secrets {
+                if let SecretSource::File(path) = &secret.source {
+                    protected = protected.secret(format!("the secret `{name}`"), path);
+                }
+            }
         }
         for hook in &self.hooks {
             let what = format!("the hook `{}`", hook.origin.setting);
@@ -44,8 +49,8 @@ impl Config {
         protected
     }
 
-    /// Refuses write grants that reach what decides what toolcell runs. To be asked at load and at every reload:
-    /// folders can be moved in between.
+    /// Refuses write grants that reach what decides what toolcell runs, and grants by which a secret could be read. To be
+    /// asked at load and at every reload: folders can be moved in between.
     ///
     /// # Errors
     /// Names every such entry, and what its `deny` lacks.
@@ -159,6 +164,17 @@ grant.dirs = [{ host = ".", guest = "/w", access = "read-write" }]
         let told = check("file = \"logs/a.jsonl\"\nkey.file = \"key\"", ".", "\"x\"").unwrap_err();
         assert!(told.contains("would reach the audit; add \"logs/a.jsonl\""), "{told}");
         assert!(told.contains("would reach the audit's key; add \"key\""), "{told}");
+        let read = |deny: &str| {
+            let text = format!(
+                "[audit]\nkey.file = \"key\"\n[component.a]\npath = \"builtin:files\"\n[component.a.grant]\n\
+                 dirs = [{{ host = \".\", guest = \"/w\", deny = [{deny}] }}]"
+            );
+            let config = Config::parse(&text, &at("ws/toolcell.toml"), "toolcell.toml", None).unwrap();
+            config.check_write_grants(&folders).map_err(|error| error.to_string())
+        };
+        let told = read("\"x\"").unwrap_err();
+        assert!(told.contains("read access would reach the audit's key; add \"key\""), "{told}");
+        assert_eq!(read("\"key\""), Ok(()));
         let denied = "\"logs/a.jsonl\", \"key\"";
         assert_eq!(check("file = \"logs/a.jsonl\"\nkey.file = \"key\"", ".", denied), Ok(()));
     }

@@ -17,7 +17,7 @@ use super::component::RepairMode;
 use super::raw_hook::RawHook;
 use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
-use crate::policy::{Access, Action};
+use crate::policy::{Access, Action, StateScope};
 
 /// The configuration of toolcell.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -53,6 +53,10 @@ pub(super) struct RawPolicy {
     pub(super) default: Option<Action>,
     /// The time for the whole path of a call, waiting included. Default "10m".
     pub(super) call_timeout: Option<Amount>,
+    /// Whether there is a tool `activate_group`, by which a model switches a group on for its own session. Default false.
+    pub(super) activate_group: Option<bool>,
+    /// The groups of components that are switched off at the beginning. Default none.
+    pub(super) inactive_groups: Vec<String>,
 }
 
 /// What a model sees of one call.
@@ -114,6 +118,9 @@ pub(super) struct RawComponent {
     pub(super) instructions: Option<String>,
     /// Values that the component reads through `wasi:config/store`. Not for secrets.
     pub(super) config: BTreeMap<String, String>,
+    /// Secrets by name. Each is taken out of all that the component's tools say; the component itself gets it only with
+    /// `readable = true`.
+    pub(super) secrets: BTreeMap<String, RawSecret>,
     /// What you declare of all its tools.
     pub(super) hints: RawHints,
     /// How much lenient spelling in arguments is mended. Default "decode".
@@ -126,6 +133,18 @@ pub(super) struct RawComponent {
     pub(super) tool: BTreeMap<String, RawTool>,
 }
 
+/// A secret: where its value comes from, one of `env` and `file`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `env` or `file`", default)]
+pub(super) struct RawSecret {
+    /// The environment variable of the host that holds it.
+    pub(super) env: Option<String>,
+    /// The file that holds it, which only its owner may read. Relative to this file.
+    pub(super) file: Option<String>,
+    /// Whether the component may read it, through `wasi:config/store` under this name. Default false.
+    pub(super) readable: Option<bool>,
+}
+
 /// What a component may reach.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table", default)]
@@ -134,6 +153,8 @@ pub(super) struct RawGrant {
     pub(super) dirs: Vec<RawDir>,
     /// Environment variables with their values; the host's own are never seen.
     pub(super) env: BTreeMap<String, String>,
+    /// For how long values are kept that the component sets through `wasi:keyvalue`. Default "none".
+    pub(super) state: Option<StateScope>,
 }
 
 /// A host folder that a component sees.

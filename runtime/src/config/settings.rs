@@ -26,6 +26,10 @@ pub struct Config {
     pub default: Action,
     /// Where `default` was set.
     pub default_origin: Origin,
+    /// Whether there is a tool by which a model switches a group on for its own session. Default false.
+    pub activate_group: bool,
+    /// The groups that are switched off at the beginning.
+    pub inactive_groups: Vec<String>,
     /// The hooks in the order of the file, the outermost first.
     pub hooks: Vec<HookConfig>,
     /// The limits of every call.
@@ -54,6 +58,8 @@ impl Default for Config {
             rules: Vec::new(),
             default: Action::default(),
             default_origin: Origin::default(),
+            activate_group: false,
+            inactive_groups: Vec::new(),
             hooks: Vec::new(),
             limits: Limits::new(),
             admission: Admission::default(),

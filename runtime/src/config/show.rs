@@ -10,7 +10,7 @@ use super::hooks::HookConfig;
 use super::rules::DeclaredHints;
 use super::settings::Config;
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
-use crate::policy::Rule;
+use crate::policy::{Rule, SecretSource};
 
 impl Config {
     /// The effective configuration: every limit with its value and where that was set; of the environment only
@@ -27,6 +27,8 @@ impl Config {
                     Limit::Timeout.format(u64::try_from(self.call_timeout.as_nanos()).unwrap_or(u64::MAX - 1)),
                     &self.call_timeout_origin,
                 ),
+                "activate_group": self.place("policy.activate_group", self.activate_group),
+                "inactive_groups": self.place("policy.inactive_groups", self.inactive_groups.clone()),
             },
             "limits": show_limits(&Limits::resolve([&self.limits])),
             "admission": {
@@ -121,6 +123,21 @@ fn show_rule(rule: &Rule) -> Value {
     shown
 }
 
+/// Where secrets come from, never what they are.
+fn show_secrets(component: &ComponentConfig) -> Value {
+    let shown = component.grant.secrets.iter().map(|(name, secret)| {
+        let source = match &secret.source {
+            SecretSource::Env(name) => json!({ "env": name, "readable": secret.readable }),
+            SecretSource::File(path) => {
+                json!({ "file": path.display().to_string(), "readable": secret.readable })
+            }
+            SecretSource::Value(_) => json!({ "set": "by the program", "readable": secret.readable }),
+        };
+        (name.clone(), place(source, &component.origin_of(&format!("secrets.{name}"))))
+    });
+    Value::Object(shown.collect())
+}
+
 fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: &Limits) -> Value {
     let mut shown = Map::new();
     let path = match &component.source {
@@ -141,6 +158,7 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         ("tools", component.tools.as_ref().map(|tools| json!(tools))),
         ("instructions", component.instructions.as_ref().map(|text| json!(text))),
         ("config", Some(json!(component.grant.config)).filter(|_| !component.grant.config.is_empty())),
+        ("secrets", Some(show_secrets(component)).filter(|_| !component.grant.secrets.is_empty())),
     ];
     for (name, value) in optional {
         shown.extend(value.map(|value| (name.to_owned(), value)));
@@ -155,7 +173,7 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         })
         .collect();
     let env: Vec<&String> = component.grant.env.keys().collect();
-    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env }));
+    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env, "state": component.grant.state }));
     shown.insert("limits".to_owned(), show_limits(limits));
     let tools = component.tool_settings.iter().map(|(name, settings)| {
         let limits = Limits::resolve([outer, &component.limits, &settings.limits]);

@@ -4,11 +4,12 @@
 //! Component files in its folder are loaded, since code in a cell reaches only what is granted; those outside are
 //! not, since reading there is beyond its folder. Limits and output bounds may narrow, not widen. Values for
 //! `wasi:config/store`, titles, descriptions and instructions stay: they are text of the same author as the folder.
-//! So do rules and `policy.default`: without them everything that is left would be allowed.
+//! So do rules and `policy.default`: without them everything that is left would be allowed; and in place of a hook that
+//! might have denied stands a rule that does.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::component::ComponentConfig;
@@ -17,7 +18,7 @@ use super::hooks::{HookConfig, HookKind};
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
-use crate::policy::{Access, TrustStore};
+use crate::policy::{Access, Action, Digest, Rule, StateScope, TrustStore};
 
 /// One setting that does not hold since its file is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +60,7 @@ impl Location {
     /// # Errors
     /// When the store is damaged: a warning, by which the configuration is not trusted.
     pub fn is_trusted(&self, config: &Config, store: &TrustStore) -> Result<bool> {
-        match (self.how, config.digest) {
+        match (self.how, config.content()) {
             (How::Named | How::Variable | How::User, _) => Ok(true),
             (How::Found, None) => Ok(false),
             (How::Found, Some(digest)) => store.is_trusted(&self.path, digest),
@@ -68,6 +69,23 @@ impl Location {
 }
 
 impl Config {
+    /// The digest of what is trusted: the bytes that were read from the configuration and, as they are now, the files
+    /// that decide what its hooks do. None for a configuration without a file.
+    pub fn content(&self) -> Option<Digest> {
+        let files: Vec<&PathBuf> = self.hooks.iter().flat_map(HookConfig::files).collect();
+        let own = self.digest?;
+        if files.is_empty() {
+            return Some(own);
+        }
+        let mut all = own.to_string();
+        for file in files {
+            // One that cannot be read is not what was trusted.
+            let digest = std::fs::read(file).ok().map(|bytes| Digest::of(&bytes).to_string());
+            all.push_str(&format!("\n{:?} {}", file, digest.unwrap_or_default()));
+        }
+        Some(Digest::of(all.as_bytes()))
+    }
+
     /// Narrows an untrusted configuration to reading its own folder; says of every setting that no longer holds
     /// what happens instead.
     pub fn restrict_untrusted(&mut self) -> Vec<Inert> {
@@ -75,10 +93,13 @@ impl Config {
         let folder =
             self.file.as_deref().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
         self.components.retain(|component| keep(component, folder.as_deref(), &mut inert));
-        self.hooks.retain(|hook| keep_hook(hook, &mut inert));
+        let rules = &mut self.rules;
+        self.hooks.retain(|hook| keep_hook(hook, rules, &mut inert));
         for component in &mut self.components {
             restrict_dirs(component, folder.as_deref(), &mut inert);
             restrict_env(component, &self.origins, &mut inert);
+            restrict_secrets(component, &mut inert);
+            restrict_state(component, &mut inert);
             restrict_hints(component, &mut inert);
             component.limits = narrowed(&component.limits, &mut inert);
             for settings in component.tool_settings.values_mut() {
@@ -137,12 +158,28 @@ fn keep(component: &ComponentConfig, folder: Option<&Path>, inert: &mut Vec<Iner
 }
 
 /// Hooks run commands, change calls and results, and repeat calls; one that only bounds how often tools run stays.
-fn keep_hook(hook: &HookConfig, inert: &mut Vec<Inert>) -> bool {
-    let kept = matches!(hook.kind, HookKind::RateLimit { .. });
-    if !kept {
-        inert.push(Inert::new(&hook.origin, "is not run"));
-    }
-    kept
+/// What a program or a component would have refused or withheld is not known, so the tools that it covers are refused.
+fn keep_hook(hook: &HookConfig, rules: &mut Vec<Rule>, inert: &mut Vec<Inert>) -> bool {
+    let effect = match hook.kind {
+        HookKind::RateLimit { .. } => return true,
+        HookKind::Retry { .. } | HookKind::Cache { .. } => "is not run",
+        HookKind::Command { .. } | HookKind::Component { .. } => {
+            rules.push(in_place_of(hook));
+            "is not run, and the tools that it covers are refused"
+        }
+    };
+    inert.push(Inert::new(&hook.origin, effect));
+    false
+}
+
+fn in_place_of(hook: &HookConfig) -> Rule {
+    let mut rule = Rule::new(Action::Deny).tools(&hook.tools).reason(
+        "a check of this tool does not run, since its configuration is not trusted; the operator has to look at it and run `toolcell trust`",
+    );
+    rule.component.clone_from(&hook.component);
+    rule.group.clone_from(&hook.group);
+    rule.origin = hook.origin.clone();
+    rule
 }
 
 fn lies_in(path: &Path, folder: Option<&Path>) -> bool {
@@ -176,6 +213,21 @@ fn restrict_env(component: &mut ComponentConfig, origins: &BTreeMap<String, Orig
     let setting = format!("component.{}.grant.env", component.name);
     let origin = origins.get(&setting).cloned().unwrap_or_else(|| Origin::setting(setting));
     inert.push(Inert::new(&origin, "is not granted"));
+}
+
+/// It would name a variable or a file of the user's.
+fn restrict_secrets(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    for name in std::mem::take(&mut component.grant.secrets).into_keys() {
+        inert.push(Inert::new(&component.origin_of(&format!("secrets.{name}")), "is not read"));
+    }
+}
+
+/// The values of a component belong to its name, which another configuration may have given to another one.
+fn restrict_state(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    if matches!(component.grant.state, StateScope::Session | StateScope::Persistent) {
+        component.grant.state = StateScope::Call;
+        inert.push(Inert::new(&component.origin_of("grant.state"), "keeps nothing between calls"));
+    }
 }
 
 /// What is declared of tools makes calls run again and at the same time; only what takes that back stays.
@@ -212,7 +264,6 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use std::fs;
-    use std::path::PathBuf;
 
     use super::*;
     use crate::config::{Environment, Folders, ensure_private};
@@ -233,6 +284,7 @@ key.env = "HOME"
 [component.a]
 path = "in.wasm"
 config = { city = "Oslo" }
+secrets = { key = { env = "HOME", readable = true } }
 [component.a.grant]
 dirs = [
   { host = ".", guest = "/here" },
@@ -293,14 +345,15 @@ tools = ["write_*"]
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:31: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:20: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:21: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:22: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:23: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:25: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:28: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:29: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:32: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:21: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:22: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:23: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:24: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:17: `component.a.secrets.key`: is not read, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:29: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:30: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
@@ -318,7 +371,7 @@ tools = ["write_*"]
         assert_eq!(dirs, [(project.clone(), Access::Read, 0), (project.join("sub"), Access::Read, 1)]);
         let (_, origin) = a.dirs().nth(1).unwrap();
         assert_eq!(&*origin.setting, "component.a.grant.dirs[1]");
-        assert!(a.grant.env.is_empty());
+        assert!(a.grant.env.is_empty() && a.grant.secrets.is_empty());
         assert_eq!(a.grant.config.len(), 1);
         let limits = Limits::resolve([&config.limits, &a.limits]);
         assert_eq!((limits.timeout(), limits.get(Limit::Memory)), (Duration::from_secs(1), 1 << 20));

@@ -17,6 +17,7 @@ use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
 use crate::policy::Digest;
+use crate::schema::nearest;
 
 /// The smallest output that can still hold a note of what was cut.
 const MIN_OUTPUT: (u64, u64) = (256, 4);
@@ -172,9 +173,28 @@ impl Validator<'_, '_> {
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
         }
+        config.activate_group = raw.policy.activate_group.unwrap_or_default();
+        config.inactive_groups = self.inactive_groups(raw.policy.inactive_groups, &config.components);
         config.hooks = self.hooks(raw.hook);
         config.origins = self.origins(&config.components);
         config
+    }
+
+    /// A group of no component would be one that nothing switches off.
+    fn inactive_groups(&mut self, raw: Vec<String>, components: &[ComponentConfig]) -> Vec<String> {
+        let known: Vec<&str> = components.iter().filter_map(|component| component.group.as_deref()).collect();
+        let table = Address::of(&["policy", "inactive_groups"]);
+        for (index, group) in raw.iter().enumerate().filter(|(_, group)| !known.contains(&group.as_str())) {
+            let hint = match nearest(group, known.iter().copied()).first() {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => "; a component is in one by its `group`".to_owned(),
+            };
+            self.problem(
+                &table.item(index),
+                format!("no component is in a group `{}`{hint}", group.escape_debug()),
+            );
+        }
+        raw
     }
 
     /// Where the settings without origins of their own were set, as far as they were.
@@ -183,7 +203,8 @@ impl Validator<'_, '_> {
         let of_admission = ADMISSION.map(|(name, _)| Address::of(&["limits", name]));
         let of_components =
             components.iter().map(|component| Address::of(&["component", &component.name, "grant", "env"]));
-        let all = of_output.into_iter().chain(of_admission).chain(of_components);
+        let of_policy = ["activate_group", "inactive_groups"].map(|key| Address::of(&["policy", key]));
+        let all = of_output.into_iter().chain(of_admission).chain(of_components).chain(of_policy);
         all.filter(|address| self.document.has(address))
             .map(|address| (address.to_string(), self.document.origin(&address)))
             .collect()

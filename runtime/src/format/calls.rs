@@ -21,8 +21,13 @@ impl Format {
     /// checked before the call. Where the format has no ids (Gemini's REST, `tools/call` without its request), the
     /// position stands for one: a number, and in MCP `"#0"`, `"#1"` and so on.
     ///
+    /// A call that the format does not write so (it has no name, say) is among them with its
+    /// [`problem`](ToolCall::problem) and ends as `invalid_arguments`, so that the others run and it is answered, too.
+    /// An id that JSON's readers may round, which is any number but a whole one of 64 bits, is such a problem, and is
+    /// taken for none.
+    ///
     /// # Errors
-    /// When the value has not the format's outline, or a call has no name.
+    /// When the value has not the format's outline.
     pub fn parse_calls(self, message: &Value) -> Result<Vec<ToolCall>, Unreadable> {
         let calls = match self {
             Self::OpenAi => open_ai(message),
@@ -54,10 +59,16 @@ fn open_ai(message: &Value) -> Calls {
     };
     let call = |(at, call): (usize, &Value)| {
         let place = format!("tool_calls[{at}]");
-        let function = call.get("function").ok_or_else(|| format!("{place} has no `function`"))?;
-        tool_call(call.get("id"), function, "arguments", &place)
+        let id = call.get("id");
+        match (call.get("function"), call.get("custom")) {
+            (Some(function), _) => tool_call(id, function, "arguments", &place),
+            (None, Some(custom)) => {
+                broken(id, custom, format!("{place} is a custom tool call, and the tools here are functions"))
+            }
+            (None, None) => broken(id, &Value::Null, format!("{place} has no `function`")),
+        }
     };
-    calls.iter().enumerate().map(call).collect()
+    Ok(calls.iter().enumerate().map(call).collect())
 }
 
 fn responses(message: &Value) -> Calls {
@@ -66,9 +77,10 @@ fn responses(message: &Value) -> Calls {
         (Value::Object(item), None) if item.contains_key("type") => std::slice::from_ref(message),
         _ => return Err("`output` is not there, or no list".to_owned()),
     };
-    of_type(items, "function_call")
-        .map(|(at, item)| tool_call(item.get("call_id"), item, "arguments", &format!("output[{at}]")))
-        .collect()
+    let call = |(at, item): (usize, &Value)| {
+        tool_call(item.get("call_id"), item, "arguments", &format!("output[{at}]"))
+    };
+    Ok(of_type(items, "function_call").map(call).collect())
 }
 
 fn anthropic(message: &Value) -> Calls {
@@ -77,9 +89,9 @@ fn anthropic(message: &Value) -> Calls {
         (_, Some(Value::String(_))) => &[],
         _ => return Err("`content` is not there, or no list".to_owned()),
     };
-    of_type(blocks, "tool_use")
-        .map(|(at, block)| tool_call(block.get("id"), block, "input", &format!("content[{at}]")))
-        .collect()
+    let call =
+        |(at, block): (usize, &Value)| tool_call(block.get("id"), block, "input", &format!("content[{at}]"));
+    Ok(of_type(blocks, "tool_use").map(call).collect())
 }
 
 fn gemini(message: &Value) -> Calls {
@@ -102,7 +114,7 @@ fn gemini(message: &Value) -> Calls {
         }
         let position = Value::from(calls.len());
         let id = call.get("id").filter(|id| !id.is_null()).unwrap_or(&position);
-        calls.push(tool_call(Some(id), call, "args", &format!("parts[{at}]"))?);
+        calls.push(tool_call(Some(id), call, "args", &format!("parts[{at}]")));
     }
     Ok(calls)
 }
@@ -113,12 +125,12 @@ fn mcp(message: &Value) -> Calls {
     for (at, request) in requests.iter().enumerate() {
         let place = format!("[{at}]");
         let call = match request.get("method") {
-            Some(method) if method == "tools/call" => {
-                let params = request.get("params").ok_or_else(|| format!("{place} has no `params`"))?;
-                tool_call(request.get("id"), params, "arguments", &place)?
-            }
+            Some(method) if method == "tools/call" => match request.get("params") {
+                Some(params) => tool_call(request.get("id"), params, "arguments", &place),
+                None => broken(request.get("id"), &Value::Null, format!("{place} has no `params`")),
+            },
             Some(_) => continue,
-            None => tool_call(Some(&format!("#{at}").into()), request, "arguments", &place)?,
+            None => tool_call(Some(&format!("#{at}").into()), request, "arguments", &place),
         };
         calls.push(call);
     }
@@ -129,7 +141,7 @@ fn plain(message: &Value) -> Calls {
     let calls = message.get("calls").unwrap_or(message);
     let calls = list(calls, "name", "name")?;
     let call = |(at, call): (usize, &Value)| tool_call(call.get("id"), call, "arguments", &format!("[{at}]"));
-    calls.iter().enumerate().map(call).collect()
+    Ok(calls.iter().enumerate().map(call).collect())
 }
 
 /// The list, or the one thing, an object that has one of these keys, as a list.
@@ -148,12 +160,26 @@ fn of_type<'a>(items: &'a [Value], kind: &'a str) -> impl Iterator<Item = (usize
 }
 
 /// One call: `call` has its name and, under `arguments`, what it is called with; nothing there is no arguments.
-fn tool_call(id: Option<&Value>, call: &Value, arguments: &str, place: &str) -> Result<ToolCall, String> {
-    let name = call.get("name").and_then(Value::as_str).ok_or_else(|| format!("{place} has no `name`"))?;
+fn tool_call(id: Option<&Value>, call: &Value, arguments: &str, place: &str) -> ToolCall {
+    let Some(name) = call.get("name").and_then(Value::as_str) else {
+        return broken(id, call, format!("{place} has no `name`"));
+    };
+    // Its digits are gone; two of them could look the same.
+    if id.is_some_and(Value::is_f64) {
+        let problem = "has an id that is no whole number of 64 bits, and would not come back as it is";
+        return broken(None, call, format!("{place} {problem}; write ids as text"));
+    }
     let arguments: Arguments = match call.get(arguments) {
         Some(Value::String(text)) => text.as_str().into(),
         Some(Value::Null) | None => Value::Object(Map::new()).into(),
         Some(value) => value.clone().into(),
     };
-    Ok(ToolCall::new(name, arguments).id(id.cloned().unwrap_or_default()))
+    ToolCall::new(name, arguments).id(id.cloned().unwrap_or_default())
+}
+
+/// What should be a call, with its name where `call` has one.
+fn broken(id: Option<&Value>, call: &Value, problem: String) -> ToolCall {
+    let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+    let id = id.filter(|id| !id.is_f64()).cloned().unwrap_or_default();
+    ToolCall::unreadable(name, format!("the call cannot be read: {problem}")).id(id)
 }

@@ -1,11 +1,13 @@
 //! Tools as a provider's request lists them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::budget::Budget;
-use super::gemini::gemini;
+use super::gemini::{gemini, unsaid};
+use super::lowered::{leaves_out, lowered};
 use super::strict::strict;
 use super::{Format, words};
 use crate::tool::Tool;
@@ -38,7 +40,8 @@ impl Format {
     ///
     /// What has no place of its own in the format (the title, examples, bounds that strict schemas do not have) is in
     /// the description. A tool whose types cannot be strict, or for which the provider's limits on strict schemas leave no
-    /// room, is exported as if `strict` were off, with a note.
+    /// room, is exported as if `strict` were off, with a note. What a native tool's or a provider's schema says
+    /// beyond what the format has is noted, too; a tool that could not be called by what is left is left out.
     pub fn export(self, tools: &[Arc<Tool>], strict: Strict) -> Export {
         let mut notes = Vec::new();
         if strict == Strict::On && !self.has_strict() {
@@ -47,7 +50,17 @@ impl Format {
         let mut budget = Budget::new(self);
         let tools: Vec<Value> = tools
             .iter()
-            .map(|tool| Exporting { format: self, tool, budget: &mut budget, notes: &mut notes }.tool(strict))
+            .filter_map(|tool| {
+                let arguments = match self.arguments(tool) {
+                    Ok(arguments) => arguments,
+                    Err(why) => {
+                        notes.push(format!("`{}` {why}; the tool is left out", tool.name()));
+                        return None;
+                    }
+                };
+                let (budget, notes) = (&mut budget, &mut notes);
+                Some(Exporting { format: self, tool, arguments, budget, notes }.tool(strict))
+            })
             .collect();
         let tools = match self {
             Self::Gemini => json!([{ "functionDeclarations": tools }]),
@@ -56,15 +69,37 @@ impl Format {
         Export { tools, notes }
     }
 
+    /// # Errors
+    /// Why the tool could not be called by any schema of this format.
+    fn arguments(self, tool: &Tool) -> Result<ArgumentsOf<'_>, String> {
+        let schema = tool.input_schema();
+        // Clients of MCP pass a schema on to their providers, which refuse a choice at the root.
+        let has_choice = ["anyOf", "oneOf", "allOf"].iter().any(|keyword| schema.get(keyword).is_some());
+        let keeps = self == Self::Plain || (self == Self::Mcp && !has_choice);
+        if keeps || tool.has_types() {
+            return Ok(ArgumentsOf { schema: Cow::Borrowed(schema), lost: Vec::new() });
+        }
+        let lowered = lowered(schema)?;
+        Ok(ArgumentsOf { schema: Cow::Owned(lowered.schema), lost: lowered.notes })
+    }
+
     fn has_strict(self) -> bool {
         matches!(self, Self::OpenAi | Self::OpenAiResponses | Self::Anthropic)
     }
+}
+
+/// The schema of a tool's arguments as a format can have it.
+struct ArgumentsOf<'a> {
+    schema: Cow<'a, Value>,
+    /// What of the tool's own schema it does not say.
+    lost: Vec<String>,
 }
 
 /// One tool on its way into a format.
 struct Exporting<'a> {
     format: Format,
     tool: &'a Tool,
+    arguments: ArgumentsOf<'a>,
     budget: &'a mut Budget,
     notes: &'a mut Vec<String>,
 }
@@ -72,6 +107,9 @@ struct Exporting<'a> {
 impl Exporting<'_> {
     fn tool(mut self, strict: Strict) -> Value {
         let name = self.tool.name();
+        for lost in self.arguments.lost.clone() {
+            self.note(&lost);
+        }
         match self.format {
             Format::OpenAi => {
                 let (schema, is_strict) = self.schema(strict);
@@ -117,22 +155,39 @@ impl Exporting<'_> {
 
     /// The schema, and whether it is strict.
     fn schema(&mut self, wanted: Strict) -> (Value, bool) {
-        let schema = self.tool.input_schema();
         if wanted == Strict::On {
-            match strict(schema).and_then(|schema| self.budget.take(&schema).map(|()| schema)) {
+            match self.strict() {
                 Ok(schema) => return (schema, true),
                 Err(why) => self.note(&format!("cannot be strict: {why}")),
             }
         }
-        let mut schema = schema.clone();
+        let mut schema = self.arguments.schema.clone().into_owned();
         if self.format != Format::Anthropic {
             with_items(&mut schema);
         }
         (schema, false)
     }
 
+    fn strict(&mut self) -> Result<Value, String> {
+        let schema = self.arguments.schema.as_ref();
+        if !self.arguments.lost.is_empty() {
+            return Err("its schema does not say all of what it takes".to_owned());
+        }
+        // Canonicalising, which takes `null` back for absent, goes by types.
+        if !self.tool.has_types() && leaves_out(schema) {
+            return Err("it takes arguments that may be left out, but may not be `null`".to_owned());
+        }
+        let schema = strict(schema)?;
+        self.budget.take(&schema)?;
+        Ok(schema)
+    }
+
     fn gemini(mut self) -> Value {
-        let schema = self.tool.input_schema();
+        let schema = self.arguments.schema.clone().into_owned();
+        let schema = &schema;
+        for keyword in unsaid(schema) {
+            self.note(&format!("says `{keyword}`, which gemini's schemas cannot"));
+        }
         let has_properties =
             schema.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
         let mut declaration = self.named("parameters", gemini(schema));
@@ -156,7 +211,7 @@ impl Exporting<'_> {
         if !description.is_empty() {
             tool.insert("description".to_owned(), description.into());
         }
-        tool.insert("inputSchema".to_owned(), self.tool.input_schema().clone());
+        tool.insert("inputSchema".to_owned(), self.arguments.schema.clone().into_owned());
         tool.extend(self.tool.output_schema().map(|schema| ("outputSchema".to_owned(), schema.clone())));
         let hints = self.tool.hints();
         let annotations: Map<String, Value> = [

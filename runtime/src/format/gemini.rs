@@ -26,6 +26,40 @@ const KEYWORDS: [&str; 14] = [
 /// The constraints among them; all others go into the description.
 const CONSTRAINTS: [&str; 4] = ["minItems", "maxItems", "minimum", "maximum"];
 
+/// Keywords that are said in words, or that say nothing that a model needs to know.
+const SAID_OTHERWISE: [&str; 7] = [
+    "minLength",
+    "maxLength",
+    "uniqueItems",
+    "contentEncoding",
+    "default",
+    "prefixItems",
+    "additionalProperties",
+];
+
+/// The keywords in a schema that Gemini's neither has nor has words for, each once.
+pub(super) fn unsaid(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    look(schema, &mut found);
+    found
+}
+
+fn look(schema: &Value, found: &mut Vec<String>) {
+    let Value::Object(keywords) = schema else { return };
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => properties.values().for_each(|it| look(it, found)),
+            ("items", items) => look(items, found),
+            ("anyOf" | "prefixItems", Value::Array(schemas)) => schemas.iter().for_each(|it| look(it, found)),
+            ("additionalProperties", Value::Bool(_)) => {}
+            (known, _) if KEYWORDS.contains(&known) => {}
+            (known, value) if SAID_OTHERWISE.contains(&known) && !value.is_object() => {}
+            _ if found.contains(keyword) => {}
+            _ => found.push(keyword.clone()),
+        }
+    }
+}
+
 /// The schema as Gemini takes it.
 pub(super) fn gemini(schema: &Value) -> Value {
     let Value::Object(keywords) = schema else { return json!({}) };
@@ -38,6 +72,20 @@ pub(super) fn gemini(schema: &Value) -> Value {
         let types: Vec<String> = places.iter().map(words::type_words).collect();
         sentences.push(format!("In this order: {}.", types.join(", ")));
         schema.extend(words::any_of(&places).map(|items| ("items".to_owned(), items)));
+    }
+    // An enumeration there is of text, and an object has properties.
+    if let Some(Value::Array(words)) = schema.get("enum")
+        && !words.iter().all(Value::is_string)
+    {
+        let words: Vec<String> = words.iter().map(Value::to_string).collect();
+        sentences.push(format!("One of {}.", words.join(", ")));
+        schema.shift_remove("enum");
+    }
+    let has_properties = schema.get("properties").is_some_and(|all| *all != json!({}));
+    if schema.get("type").is_some_and(|kind| kind == "object") && !has_properties {
+        schema.shift_remove("type");
+        schema.shift_remove("properties");
+        sentences.push("An object.".to_owned());
     }
     words::describe(&mut schema, &sentences);
     schema.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str()));

@@ -4,6 +4,8 @@ mod budget;
 mod calls;
 mod export;
 mod gemini;
+mod lowered;
+mod one_object;
 mod results;
 mod strict;
 mod words;

@@ -21,9 +21,11 @@ impl Format {
     /// one `user` message of `tool_result` blocks. `gemini`: one `user` content of `functionResponse` parts. `mcp`: a
     /// list of `CallToolResult`, with the id in `_meta`. `plain`: the outcomes. A failure is marked as one where the
     /// format has a mark, and its text begins with `error` and its kind where it has none. What is no text goes
-    /// through where the format has a place for it; elsewhere a note in brackets says what was there.
+    /// through where the format has a place for it; elsewhere a note in brackets says what was there. What the format
+    /// [has no place for](Self::has_place_for) is left out.
     pub fn results(self, outcomes: &[Outcome]) -> Value {
-        let each = |result: fn(&Outcome) -> Value| outcomes.iter().map(result).collect::<Vec<_>>();
+        let placed = || outcomes.iter().filter(|outcome| self.has_place_for(outcome));
+        let each = |result: fn(&Outcome) -> Value| placed().map(result).collect::<Vec<_>>();
         match self {
             Self::OpenAi => each(open_ai).into(),
             Self::OpenAiResponses => each(responses).into(),
@@ -32,6 +34,13 @@ impl Format {
             Self::Mcp => each(mcp).into(),
             Self::Plain => json!(outcomes),
         }
+    }
+
+    /// Whether [`results`](Self::results) has this outcome. OpenAI and Anthropic refuse a whole request for one result
+    /// without the id of its call, and an id that the model did not write would be that of no call.
+    pub fn has_place_for(self, outcome: &Outcome) -> bool {
+        let needs_id = matches!(self, Self::OpenAi | Self::OpenAiResponses | Self::Anthropic);
+        !needs_id || !outcome.id.is_null()
     }
 }
 

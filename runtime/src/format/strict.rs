@@ -95,7 +95,7 @@ fn nullable(schema: Value) -> Value {
     Value::Object(nullable)
 }
 
-fn takes_null(schema: &Value) -> bool {
+pub(super) fn takes_null(schema: &Value) -> bool {
     let is_null = |kind: &Value| kind == "null";
     match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(is_null),

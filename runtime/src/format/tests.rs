@@ -5,7 +5,8 @@
 use serde_json::{Map, Value, json};
 
 use super::budget::Budget;
-use super::gemini::gemini;
+use super::gemini::{gemini, unsaid};
+use super::lowered::{leaves_out, lowered};
 use super::strict::strict;
 use super::*;
 use crate::call::{Arguments, CallError, Content, ErrorKind, Outcome, Status, Usage};
@@ -154,16 +155,80 @@ fn a_message_of_another_outline_says_what_is_missing() {
             assert!(error.contains(format.name()), "{format} {message}: {error}");
         }
     }
-    for (format, message, told) in [
-        (Format::OpenAi, json!([{ "id": "1" }]), "tool_calls[0] has no `function`"),
-        (Format::OpenAi, json!([{ "id": "1", "function": {} }]), "tool_calls[0] has no `name`"),
-        (Format::Anthropic, json!([{ "type": "tool_use", "name": 1 }]), "content[0] has no `name`"),
-        (Format::Mcp, json!([{ "id": 1, "method": "tools/call" }]), "[0] has no `params`"),
-        (Format::Plain, json!([{ "id": 1 }]), "[0] has no `name`"),
+}
+
+#[test]
+fn one_call_that_cannot_be_read_leaves_the_others() {
+    let custom = json!({ "id": "1", "type": "custom", "custom": { "name": "c", "input": "x" } });
+    for (format, call, told) in [
+        (Format::OpenAi, json!({ "id": "1" }), "tool_calls[0] has no `function`"),
+        (Format::OpenAi, json!({ "id": "1", "function": {} }), "tool_calls[0] has no `name`"),
+        (Format::OpenAi, custom, "tool_calls[0] is a custom tool call"),
+        (
+            Format::OpenAiResponses,
+            json!({ "type": "function_call", "call_id": "1" }),
+            "output[0] has no `name`",
+        ),
+        (Format::Anthropic, json!({ "type": "tool_use", "id": "1", "name": 1 }), "content[0] has no `name`"),
+        (Format::Gemini, json!({ "functionCall": { "id": "1" } }), "parts[0] has no `name`"),
+        (Format::Mcp, json!({ "id": "1", "method": "tools/call" }), "[0] has no `params`"),
+        (Format::Plain, json!({ "id": "1" }), "[0] has no `name`"),
     ] {
-        let error = format.parse_calls(&message).unwrap_err().to_string();
-        assert!(error.contains(told), "{error}");
+        let mut whole = message(format, &[json!("2")]);
+        let list = match format {
+            Format::OpenAi => &mut whole["choices"][0]["message"]["tool_calls"],
+            Format::OpenAiResponses => &mut whole["output"],
+            Format::Anthropic => &mut whole["content"],
+            Format::Gemini => &mut whole["candidates"][0]["content"]["parts"],
+            _ => &mut whole,
+        };
+        list.as_array_mut().unwrap().insert(0, call);
+        let calls = format.parse_calls(&whole).unwrap();
+        let ids: Vec<&Value> = calls.iter().map(|call| &call.id).collect();
+        assert_eq!(ids, ["1", "2"], "{format}");
+        assert!(calls[0].problem().is_some_and(|problem| problem.contains(told)), "{format}: {:?}", calls[0]);
+        assert_eq!(calls[1].problem(), None, "{format}");
     }
+}
+
+#[test]
+fn an_id_that_was_rounded_is_none() {
+    let text = r#"[{"id":123456789012345678901234567890,"name":"a"},{"id":123456789012345678901234567891,"name":"b"},
+        {"id":1.5,"name":"c"},{"id":18446744073709551615,"name":"d"},{"id":-9223372036854775808,"name":"e"}]"#;
+    let calls = Format::Plain.parse_calls(&serde_json::from_str(text).unwrap()).unwrap();
+    let ids: Vec<Value> = calls.iter().map(|call| call.id.clone()).collect();
+    assert_eq!(ids, [Value::Null, Value::Null, Value::Null, json!(u64::MAX), json!(i64::MIN)]);
+    let are_refused: Vec<bool> = calls.iter().map(|call| call.problem().is_some()).collect();
+    assert_eq!(are_refused, [true, true, true, false, false]);
+}
+
+#[test]
+fn a_result_without_the_id_of_its_call_has_no_place_at_a_provider() {
+    let outcomes = [outcome(Value::Null, vec![text("x")], None), outcome(json!("c"), vec![text("y")], None)];
+    for (format, kept) in [
+        (Format::OpenAi, json!(["c"])),
+        (Format::OpenAiResponses, json!(["c"])),
+        (Format::Anthropic, json!(["c"])),
+        (Format::Gemini, json!([null, "c"])),
+        (Format::Mcp, json!([null, "c"])),
+        (Format::Plain, json!([null, "c"])),
+    ] {
+        let results = format.results(&outcomes);
+        let ids: Vec<Value> = match format {
+            Format::OpenAi => column(&results, "/tool_call_id"),
+            Format::OpenAiResponses => column(&results, "/call_id"),
+            Format::Anthropic => column(&results["content"], "/tool_use_id"),
+            Format::Gemini => column(&results["parts"], "/functionResponse/id"),
+            Format::Mcp => column(&results, "/_meta/toolcell~1id"),
+            Format::Plain => column(&results, "/id"),
+        };
+        assert_eq!(json!(ids), kept, "{format}");
+        assert_eq!(format.has_place_for(&outcomes[0]), ids.len() == 2, "{format}");
+    }
+}
+
+fn column(list: &Value, pointer: &str) -> Vec<Value> {
+    list.as_array().unwrap().iter().map(|item| item.pointer(pointer).cloned().unwrap_or_default()).collect()
 }
 
 #[test]
@@ -389,4 +454,131 @@ fn a_strict_schema_is_no_larger_than_openai_takes() {
         assert!(why.contains(told), "{why}");
         assert_eq!(Budget::new(Format::Anthropic).take(&schema), Ok(()));
     }
+}
+
+#[test]
+fn a_foreign_schema_is_lowered_to_what_providers_take() {
+    let inside = |property: &Value| json!({ "type": "object", "properties": { "p": property } });
+    for (property, expected) in [
+        (json!(true), json!({})),
+        (json!({ "const": "a" }), json!({ "enum": ["a"] })),
+        (
+            json!({ "type": "integer", "format": "uint32", "minimum": 1 }),
+            json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
+        ),
+        (
+            json!({ "type": "string", "format": "date-time", "title": "T" }),
+            json!({ "type": "string", "description": "Format: date-time." }),
+        ),
+        (
+            json!({ "description": "D", "type": ["string", "null"], "enum": ["a", null] }),
+            json!({ "description": "D", "anyOf": [{ "type": "string", "enum": ["a"] }, { "type": "null" }] }),
+        ),
+        (
+            json!({ "oneOf": [{ "type": "string" }, false, { "type": "array", "items": true }] }),
+            json!({ "anyOf": [{ "type": "string" }, { "type": "array" }] }),
+        ),
+        (
+            json!({ "allOf": [{ "type": "string", "maxLength": 3 }], "description": "D" }),
+            json!({ "type": "string", "maxLength": 3, "description": "D" }),
+        ),
+    ] {
+        let lowered = lowered(&inside(&property)).unwrap();
+        assert_eq!((lowered.schema, lowered.notes), (inside(&expected), Vec::new()), "{property}");
+    }
+    let never = lowered(&inside(&json!(false))).unwrap();
+    assert_eq!(never.schema["properties"], json!({}));
+}
+
+#[test]
+fn a_schema_that_nests_in_itself_is_described_so_far() {
+    let list = json!({ "type": "object", "properties": {
+        "value": { "type": "integer" },
+        "next": { "$ref": "#" },
+        "tree": { "$ref": "#/$defs/Tree", "description": "A tree" },
+    }, "$defs": { "Tree": { "type": "object",
+        "properties": { "children": { "type": "array", "items": { "$ref": "#/$defs/Tree" } } } } } });
+    let lowered_list = lowered(&list).unwrap();
+    assert_eq!(
+        lowered_list.schema["properties"],
+        json!({
+            "value": { "type": "integer" },
+            "next": { "type": "object" },
+            "tree": { "type": "object", "description": "A tree",
+                "properties": { "children": { "type": "array", "items": { "type": "object" } } } },
+        })
+    );
+    assert_eq!(lowered_list.notes, ["nests in itself, of which only the first levels are described"]);
+    // References to references double at every step; lowering ends all the same.
+    let mut definitions = Map::new();
+    for at in 0..60 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+        definitions.insert(format!("d{at}"), json!({ "anyOf": [next, next, next] }));
+    }
+    definitions.insert("d60".to_owned(), json!({ "type": "string" }));
+    let bomb =
+        json!({ "type": "object", "properties": { "p": { "$ref": "#/$defs/d0" } }, "$defs": definitions });
+    let lowered = lowered(&bomb).unwrap();
+    assert!(lowered.schema.to_string().len() < 200_000 && !lowered.notes.is_empty());
+}
+
+#[test]
+fn a_choice_at_the_root_becomes_one_object() {
+    let set = |op: &str, more: Value, required: Value| {
+        let mut properties = Map::new();
+        properties.insert("op".to_owned(), json!({ "type": "string", "const": op }));
+        properties.extend(more.as_object().unwrap().clone());
+        json!({ "type": "object", "properties": properties, "required": required })
+    };
+    let number = json!({ "type": "integer" });
+    let lowered = lowered(&json!({
+        "type": "object", "unevaluatedProperties": false, "oneOf": [
+            set("add", json!({ "a": number, "b": number }), json!(["op", "a"])),
+            set("negate", json!({ "a": number }), json!(["op", "a"])),
+        ],
+    }))
+    .unwrap();
+    assert_eq!(
+        lowered.schema,
+        json!({
+            "type": "object",
+            "properties": { "op": { "type": "string", "enum": ["add", "negate"] }, "a": number, "b": number },
+            "additionalProperties": false,
+            "required": ["op", "a"],
+            "description": "One of these sets of arguments: {op: \"add\", a, b?}; {op: \"negate\", a}.",
+        })
+    );
+    assert_eq!(lowered.notes, ["takes one of several sets of arguments, which only its description says"]);
+}
+
+#[test]
+fn a_name_that_no_provider_takes_is_left_out_or_its_tool_is() {
+    let long = "a b".repeat(30);
+    let mut schema = json!({ "type": "object", "properties": { &long: { "type": "string" } } });
+    let left_out = lowered(&schema).unwrap();
+    assert_eq!(left_out.schema["properties"], json!({}));
+    assert!(left_out.notes[0].contains("it is left out"), "{:?}", left_out.notes);
+    schema["required"] = json!([long]);
+    assert!(lowered(&schema).unwrap_err().contains("needs the property `a ba b"));
+}
+
+#[test]
+fn what_may_be_absent_but_not_null_is_seen_at_any_depth() {
+    let optional = |property: Value| json!({ "type": "object", "properties": { "p": property } });
+    assert!(leaves_out(&optional(json!({ "type": "string" }))));
+    assert!(!leaves_out(&optional(json!({ "type": ["string", "null"] }))));
+    assert!(leaves_out(&json!({ "items": { "anyOf": [optional(json!({}))] } })));
+}
+
+#[test]
+fn what_gemini_cannot_say_is_named() {
+    let schema = json!({ "type": "object", "additionalProperties": { "type": "string" },
+        "properties": { "p": { "type": "number", "multipleOf": 2, "maxLength": 3 } } });
+    assert_eq!(unsaid(&schema), ["additionalProperties", "multipleOf"]);
+    let schema = json!({ "type": "object",
+        "properties": { "map": { "type": "object", "additionalProperties": true }, "one": { "enum": [1, 2] } } });
+    assert_eq!(
+        gemini(&schema)["properties"],
+        json!({ "map": { "description": "An object." }, "one": { "description": "One of 1, 2." } })
+    );
 }

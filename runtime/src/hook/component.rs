@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::limits::{EffectiveLimits, Limit, Limits};
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, Meter, chosen_output, content_block,
+    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Meter, chosen_output, content_block,
 };
 use crate::schema::Signature;
 use crate::tool::{LoadedComponent, LoadedHook, load_hook};
@@ -144,6 +144,7 @@ impl ComponentHook {
             dirs: Arc::clone(&self.dirs),
             env: Arc::default(),
             config: Arc::clone(&self.component.config),
+            keeping: KeepGrant { setting: Arc::clone(&self.component.state_setting), ..KeepGrant::default() },
             context: Arc::new(context(call)),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
@@ -290,7 +291,7 @@ fn judged(verdict: &Value) -> Option<Post> {
         "accept" => Some(Post::Accept),
         "replace" => match chosen_output(value?).ok()? {
             Returned::Output { content, structured } => {
-                Some(Post::replace(Response { content, structured, error: None }))
+                Some(Post::replace(Response { content, structured, ..Response::default() }))
             }
             _ => None,
         },

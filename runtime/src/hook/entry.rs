@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-
 use super::{Events, Hook};
 use crate::error::{Error, Result};
+use crate::policy::ToolGlob;
 use crate::tool::Tool;
 
 /// How long `pre` and `post` of a hook may take, unless it is said otherwise.
@@ -46,7 +45,8 @@ impl HookEntry {
         }
     }
 
-    /// Only for tools whose names match one of these globs.
+    /// Only for tools that one of these globs matches: by name, by `interface.function` in the component, or by
+    /// the function alone, so that a new name takes no tool away from a hook. Case makes no difference.
     #[must_use]
     pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.tools = globs.into_iter().map(Into::into).collect();
@@ -109,8 +109,12 @@ impl HookEntry {
     /// # Errors
     /// When one of them is none.
     pub(crate) fn placed(self) -> Result<Placement> {
-        let tools = globs(&self.tools)?;
-        let component = globs(self.component.as_slice())?;
+        let compiled = |pattern: &String| {
+            let wrong = |message| Error::Config { at: format!("hook `{}`", self.name()), message };
+            ToolGlob::new(pattern).map_err(wrong)
+        };
+        let tools = self.tools.iter().map(compiled).collect::<Result<_>>()?;
+        let component = self.component.as_ref().map(compiled).transpose()?;
         Ok(Placement { entry: Arc::new(self), tools, component })
     }
 }
@@ -135,29 +139,15 @@ impl std::fmt::Debug for HookEntry {
 #[derive(Debug, Clone)]
 pub(crate) struct Placement {
     pub entry: Arc<HookEntry>,
-    tools: Option<GlobSet>,
-    component: Option<GlobSet>,
+    tools: Vec<ToolGlob>,
+    component: Option<ToolGlob>,
 }
 
 impl Placement {
     pub fn applies_to(&self, tool: &Tool) -> bool {
-        let matches =
-            |globs: &Option<GlobSet>, name: &str| globs.as_ref().is_none_or(|set| set.is_match(name));
-        matches(&self.tools, tool.name())
-            && matches(&self.component, tool.component())
-            && self.entry.group.as_deref().is_none_or(|group| tool.group() == Some(group))
+        let subject = tool.subject();
+        (self.tools.is_empty() || self.tools.iter().any(|glob| glob.covers_tool(&subject)))
+            && self.component.as_ref().is_none_or(|glob| glob.covers_component(subject.component))
+            && self.entry.group.as_deref().is_none_or(|group| subject.group == Some(group))
     }
-}
-
-fn globs(patterns: &[String]) -> Result<Option<GlobSet>> {
-    if patterns.is_empty() {
-        return Ok(None);
-    }
-    let wrong =
-        |error: globset::Error| Error::Config { at: "hook.tools".to_owned(), message: error.to_string() };
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(Glob::new(pattern).map_err(wrong)?);
-    }
-    set.build().map(Some).map_err(wrong)
 }

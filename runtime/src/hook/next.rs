@@ -8,7 +8,7 @@ use tokio::sync::mpsc::Sender;
 use tracing::Instrument;
 
 use super::{HookCall, HookEntry, guarded};
-use crate::call::{CallError, Ended, ErrorKind, Event};
+use crate::call::{Action, CallError, Ended, ErrorKind, Event, Step, Verdict};
 use crate::telemetry;
 
 /// The innermost of a call: one run of the tool, each in a cell of its own.
@@ -61,9 +61,12 @@ pub(crate) fn around<'a>(
             Err(failure) => {
                 let name = entry.name();
                 let message = "a hook around the call failed; the tool may have run";
-                Ended::failed(
+                let mut ended = Ended::failed(
                     CallError::new(ErrorKind::HookFailed, message).help(format!("hook `{name}`: {failure}")),
-                )
+                );
+                let verdict = Verdict::new(Step::AroundHook, name, Action::Failed);
+                ended.verdicts.push(verdict.reason(Some(failure.to_string())));
+                ended
             }
         }
     })

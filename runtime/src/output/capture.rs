@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::Redactor;
+
 /// Keeps the first and the last bytes of a stream and counts the rest.
 ///
 /// It never refuses a write: a guest whose output is refused fails where it would have worked, and most guests'
@@ -67,6 +69,11 @@ impl HeadTail {
     /// Invalid UTF-8 becomes U+FFFD. A character that only our own border cut is left out instead and counted as
     /// missing. Control characters stay: see [`clean`](super::clean).
     pub fn render(&self) -> String {
+        self.render_redacted(None)
+    }
+
+    /// The same without what our borders may have left of secrets; whole ones are taken out with everything else.
+    pub(crate) fn render_redacted(&self, redactor: Option<&Redactor>) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.dropped() == 0 {
             return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
@@ -74,11 +81,12 @@ impl HeadTail {
         let head = without_cut_end(&self.head);
         let tail = without_cut_start(&tail);
         let missing = self.total.saturating_sub((head.len() + tail.len()) as u64);
-        format!(
-            "{}\n[... {missing} bytes were not kept ...]\n{}",
-            String::from_utf8_lossy(head),
-            String::from_utf8_lossy(tail)
-        )
+        let (mut head, mut tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        if let Some(redactor) = redactor {
+            head = redactor.cut_end(&head).into();
+            tail = redactor.cut_start(&tail).into();
+        }
+        format!("{head}\n[... {missing} bytes were not kept ...]\n{tail}")
     }
 }
 

@@ -14,6 +14,7 @@ pub struct DenySet {
     denied: GlobSet,
     above: GlobSet,
     starts: Vec<PathBuf>,
+    patterns: Vec<String>,
 }
 
 impl DenySet {
@@ -49,7 +50,13 @@ impl DenySet {
                 .build()
                 .map_err(|error| format!("these patterns are too large together: {}", error.kind()))
         };
-        Ok(Self { denied: build(denied)?, above: build(above)?, starts })
+        let patterns = patterns.to_vec();
+        Ok(Self { denied: build(denied)?, above: build(above)?, starts, patterns })
+    }
+
+    /// What it was compiled from.
+    pub(crate) fn patterns(&self) -> &[String] {
+        &self.patterns
     }
 
     /// Whether nothing is withheld.

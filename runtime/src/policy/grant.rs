@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Secret;
+
 /// How far a directory grant goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -13,6 +15,45 @@ pub enum Access {
     Read,
     /// Files can also be created, changed, renamed and removed.
     ReadWrite,
+}
+
+/// For how long values are kept that a tool sets through `wasi:keyvalue`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum StateScope {
+    /// Nothing is kept: every use is refused.
+    #[default]
+    None,
+    /// For the call.
+    Call,
+    /// For calls of the same session, until it was not used for 30 days. A call without a session keeps them for itself.
+    Session,
+    /// For all calls of the component.
+    Persistent,
+}
+
+impl StateScope {
+    /// The word for it in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Call => "call",
+            Self::Session => "session",
+            Self::Persistent => "persistent",
+        }
+    }
+}
+
+impl std::str::FromStr for StateScope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::None, Self::Call, Self::Session, Self::Persistent]
+            .into_iter()
+            .find(|scope| scope.as_str() == text)
+            .ok_or_else(|| format!("`{text}` is no scope; write `none`, `call`, `session` or `persistent`"))
+    }
 }
 
 /// One host directory that a component sees.
@@ -54,6 +95,10 @@ pub struct Grant {
     pub env: BTreeMap<String, String>,
     /// Values of `wasi:config/store`.
     pub config: BTreeMap<String, String>,
+    /// Secrets by name: taken out of all that the component's tools say.
+    pub secrets: BTreeMap<String, Secret>,
+    /// For how long values are kept that it sets. A function that claims to be read-only may only read them.
+    pub state: StateScope,
 }
 
 impl Grant {
@@ -86,6 +131,20 @@ impl Grant {
     #[must_use]
     pub fn config(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.config.insert(name.into(), value.into());
+        self
+    }
+
+    /// Lets it keep values for that long.
+    #[must_use]
+    pub fn state(mut self, scope: StateScope) -> Self {
+        self.state = scope;
+        self
+    }
+
+    /// Names a secret.
+    #[must_use]
+    pub fn secret(mut self, name: impl Into<String>, secret: Secret) -> Self {
+        self.secrets.insert(name.into(), secret);
         self
     }
 

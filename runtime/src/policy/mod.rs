@@ -6,9 +6,11 @@ mod deny;
 mod digest;
 mod entries;
 mod grant;
+mod narrowing;
 mod private;
 mod protect;
 mod rule;
+mod secret;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
@@ -16,11 +18,13 @@ pub use deny::DenySet;
 pub(crate) use deny::{normal, split_literal};
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
-pub use grant::{Access, DirGrant, Grant};
+pub use grant::{Access, DirGrant, Grant, StateScope};
+pub use narrowing::Narrowing;
 pub use private::ensure_private;
 pub use protect::Protected;
-pub(crate) use rule::lexical;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
+pub(crate) use rule::{MAX_PATH, ToolGlob, lexical, squeezed};
+pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use trust::TrustStore;

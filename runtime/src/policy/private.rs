@@ -76,33 +76,57 @@ impl PrivateFile {
     /// # Errors
     /// When the file cannot be read, is damaged, or others may have written it.
     pub(super) fn read<C: Default + DeserializeOwned>(&self) -> Result<C> {
+        self.content()?.map_err(|message| self.damaged(message))
+    }
+
+    /// The content, or (inner) what is wrong with it, in words.
+    fn content<C: Default + DeserializeOwned>(&self) -> Result<std::result::Result<C, &'static str>> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(C::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(C::default())),
             Err(error) => return Err(Error::file("read", &self.path)(error)),
         };
         let metadata = file.metadata().map_err(Error::file("read", &self.path))?;
         if private(&metadata).is_err() {
-            return Err(self.damaged("other users may have written it"));
+            return Ok(Err("other users may have written it"));
         }
         let mut text = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut text).map_err(Error::file("read", &self.path))?;
-        match serde_json::from_slice::<Versioned>(&text) {
-            Err(_) => Err(self.damaged("it is damaged")),
-            Ok(found) if found.version != VERSION => Err(self.damaged("it is of another version")),
-            Ok(_) => serde_json::from_slice(&text).map_err(|_| self.damaged("it is damaged")),
+        Ok(match serde_json::from_slice::<Versioned>(&text) {
+            Err(_) => Err("it is damaged"),
+            Ok(found) if found.version != VERSION => Err("it is of another version"),
+            Ok(_) => serde_json::from_slice(&text).map_err(|_| "it is damaged"),
+        })
+    }
+
+    /// The content to be changed by an operator's command, under the lock: a damaged file is put aside, so that what
+    /// it held never holds again.
+    pub(super) fn read_or_start_anew<C: Default + DeserializeOwned>(&self) -> Result<C> {
+        match self.content()? {
+            Ok(content) => Ok(content),
+            Err(_) => self.put_aside().map(|_| C::default()),
         }
     }
 
-    /// The content to be changed, under the lock: a damaged file is put aside as `….damaged`, so that what it held
-    /// never holds again.
-    pub(super) fn read_or_start_anew<C: Default + DeserializeOwned>(&self) -> Result<C> {
-        if let Ok(content) = self.read() {
-            return Ok(content);
+    /// Puts a damaged file aside, under the lock, and says where; none if it is as it should be.
+    pub(super) fn put_damaged_aside<C: Default + DeserializeOwned>(&self) -> Result<Option<PathBuf>> {
+        match self.content::<C>()? {
+            Ok(_) => Ok(None),
+            Err(_) => self.put_aside().map(Some),
         }
-        let aside = self.path.with_extension("json.damaged");
+    }
+
+    /// Renames the file to `….damaged`, or with a number if there is one already.
+    fn put_aside(&self) -> Result<PathBuf> {
+        let name = |count: u32| match count {
+            1 => "json.damaged".to_owned(),
+            count => format!("json.damaged-{count}"),
+        };
+        let mut names = (1..=u32::MAX).map(|count| self.path.with_extension(name(count)));
+        let aside = names.find(|aside| aside.symlink_metadata().is_err());
+        let aside = aside.unwrap_or_else(|| self.path.with_extension("json.damaged"));
         std::fs::rename(&self.path, &aside).map_err(Error::file("rename", &self.path))?;
-        Ok(C::default())
+        Ok(aside)
     }
 
     /// Replaces the file, under the lock.

@@ -24,6 +24,7 @@ pub struct Protected {
     files: Vec<(String, PathBuf)>,
     components: Vec<(String, PathBuf)>,
     own: Vec<(String, PathBuf)>,
+    secrets: Vec<(String, PathBuf)>,
 }
 
 impl Protected {
@@ -37,6 +38,14 @@ impl Protected {
     pub fn file(mut self, what: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         self.files.push((what.into(), path.into()));
         self
+    }
+
+    /// Protects a file with a secret, which no tool may read either; a grant's `deny` may cover it.
+    #[must_use]
+    pub fn secret(mut self, what: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        let (what, path) = (what.into(), path.into());
+        self.secrets.push((what.clone(), path.clone()));
+        self.file(what, path)
     }
 
     /// Protects a folder from which every `*.wasm` is loaded; a grant's `deny` may cover these.
@@ -53,17 +62,21 @@ impl Protected {
         self
     }
 
-    /// Whether `dir` may be granted. Grants that only read always may.
+    /// Whether `dir` may be granted. Grants that only read may, unless there is a secret in them.
     ///
     /// # Errors
     /// Every reason against it, with the entries of `deny` that would remove it where there are such.
     pub fn check(&self, dir: &DirGrant) -> Result<(), Vec<String>> {
-        if dir.access == Access::Read {
+        if dir.access == Access::Read && self.secrets.is_empty() {
             return Ok(());
         }
         let granted = std::fs::metadata(&dir.host).map(|metadata| Identity::of(&metadata));
         let granted = granted.map_err(|error| vec![format!("cannot look at the granted folder: {error}")])?;
         let deny = DenySet::compile(&dir.deny).map_err(|message| vec![message])?;
+        if dir.access == Access::Read {
+            let reasons = self.readable_secrets(granted, &deny);
+            return if reasons.is_empty() { Ok(()) } else { Err(reasons) };
+        }
         let mut reasons = Vec::new();
         for (what, folder) in &self.own {
             reasons.extend(own_folder_reason(what, folder, &dir.host, granted));
@@ -81,6 +94,20 @@ impl Protected {
         }
         reasons.dedup();
         if reasons.is_empty() { Ok(()) } else { Err(reasons) }
+    }
+
+    /// Why secrets could be read: of the entries that lead to one, the last is what is read through all of them.
+    fn readable_secrets(&self, granted: Identity, deny: &DenySet) -> Vec<String> {
+        let reasons = self.secrets.iter().filter_map(|(what, file)| {
+            let inside = inside(entries(file).last()?, granted)?;
+            let entry = literal(&inside);
+            (!deny.denies(&inside)).then(|| {
+                format!(
+                    "read access would reach {what}; add {entry:?} to its `deny`, or grant a narrower folder"
+                )
+            })
+        });
+        reasons.collect()
     }
 }
 
@@ -251,6 +278,23 @@ mod tests {
         symlink("../else", scratch.at("ws/folder")).unwrap();
         let protected = scratch.config("ws/folder/toolcell.toml");
         assert!(reasons(&protected, &scratch.write("ws")).contains("\"folder\""));
+    }
+
+    #[test]
+    fn a_secret_is_not_read_either() {
+        let scratch = Scratch::new();
+        fs::write(scratch.at("ws/a/key"), "").unwrap();
+        symlink("a/key", scratch.at("ws/link")).unwrap();
+        let read = |name: &str| DirGrant { access: Access::Read, ..scratch.write(name) };
+        for spelling in ["ws/a/key", "ws/link"] {
+            let protected = Protected::new().secret("the key", scratch.at(spelling));
+            let told = reasons(&protected, &read("ws"));
+            assert!(told.contains("read access would reach the key; add \"a/key\""), "{told}");
+            assert!(reasons(&protected, &scratch.write("ws")).contains("write access would reach the key"));
+            assert_eq!(protected.check(&read("ws").deny("a/key")), Ok(()));
+            assert_eq!(protected.check(&read("ws/a/b")), Ok(()));
+            assert!(protected.check(&read("ws").deny("link")).is_err());
+        }
     }
 
     #[test]

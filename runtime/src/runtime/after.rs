@@ -1,13 +1,18 @@
 //! Step 10: what hooks make of an answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tracing::Instrument;
 
 use super::answer::{Answering, ended, replace};
+use super::whole::Whole;
 use crate::call::{Action, CallError, Ended, ErrorKind, Outcome, Step, Verdict, Warning};
 use crate::hook::{Failure, HookCall, HookEntry, Post, guarded};
 use crate::telemetry;
+
+/// What a hook after the call gets though the time of the call is over: it still has to see how that ended.
+const LEAST_TIME: Duration = Duration::from_secs(1);
 
 /// The hooks after the call, the last registered first.
 pub(super) async fn post_hooks(
@@ -15,7 +20,7 @@ pub(super) async fn post_hooks(
     call: &HookCall,
     answering: &Answering<'_>,
     end: Ended,
-    timers: &tokio::runtime::Handle,
+    whole: &Whole<'_>,
     outcome: &mut Outcome,
     verdicts: &mut Vec<Verdict>,
 ) -> Ended {
@@ -25,13 +30,22 @@ pub(super) async fn post_hooks(
         let name = entry.name();
         let note = |action| Verdict::new(Step::PostHook, name, action);
         let span = telemetry::hook(name, "post");
-        let deciding = guarded(entry.hook.post(call, &response), Some(entry.timeout), timers);
-        let decision = deciding.instrument(span.clone()).await;
+        let timeout = entry.timeout.min(whole.left().max(LEAST_TIME));
+        let deciding = guarded(entry.hook.post(call, &response), Some(timeout), whole.timers());
+        let decision = tokio::select! {
+            biased;
+            decision = deciding.instrument(span.clone()) => decision,
+            () = whole.cancelled() => Err(Failure::Error("the call was cancelled meanwhile".to_owned())),
+        };
         telemetry::decided(&span, action_of(&decision));
         let decision = decision.and_then(|decision| match decision {
             Post::Replace(replacement) => {
+                let logs = entry.redacts.then(|| replacement.logs.clone());
                 replace(&call.tool, &mut response, *replacement)
                     .map_err(|unfit| Failure::Error(unfit.to_string()))?;
+                if let Some(logs) = logs {
+                    response.logs = logs;
+                }
                 Ok((true, Some(note(Action::Rewrite)), None))
             }
             Post::Accept => Ok((false, None, None)),

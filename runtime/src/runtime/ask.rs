@@ -1,5 +1,6 @@
 //! The question about a call: what was approved before, who can be asked, and what becomes of it if nobody can.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -127,13 +128,19 @@ impl Asking<'_> {
     }
 
     fn question(&self, digest: &str) -> Question {
-        let shown = match self.tool.signature() {
+        let mut shown = match self.tool.signature() {
             Some(signature) => without_secrets(signature, self.arguments),
             None => self.arguments.clone(),
         };
-        let mut question = Question::new(self.tool.name(), self.tool.component(), digest, shown);
+        let redactor = self.tool.redactor();
+        if let Some(redactor) = redactor {
+            redactor.value(&mut shown);
+        }
+        let mut question =
+            Question::new(self.tool.name(), self.tool.component(), digest, shown).call(&self.call.call.id);
         for reason in self.reasons {
-            question = question.reason(&reason.source, &reason.text);
+            let text = redactor.map_or(Cow::Borrowed(&*reason.text), |redactor| redactor.text(&reason.text));
+            question = question.reason(&reason.source, &text);
         }
         let words: Vec<&str> = self.rules.iter().map(|rule| rule.words.as_str()).collect();
         if !words.is_empty() {

@@ -6,10 +6,11 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::{Runtime, Session};
-use crate::call::{CallError, ErrorKind, Outcome, ToolCall};
+use crate::call::{CallError, ErrorKind, Event, Outcome, ToolCall};
 
 /// Calls of one batch that run at once; more would wait for cells that other callers could have had.
 const TOGETHER: usize = 8;
@@ -38,11 +39,31 @@ pub struct Batch {
     calls: Vec<ToolCall>,
     timeout: Option<Duration>,
     cancel: CancellationToken,
+    listeners: Listeners,
+}
+
+/// Who listens to which call.
+#[derive(Default)]
+struct Listeners(Option<Box<ListenerOf>>);
+
+/// Gives the listener of a call that is about to begin, if there is one.
+type ListenerOf = dyn Fn(&ToolCall) -> Option<Sender<Event>> + Send + Sync;
+
+impl std::fmt::Debug for Listeners {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(if self.0.is_some() { "listeners" } else { "nobody" })
+    }
 }
 
 impl Batch {
     pub(super) fn new(session: Session, calls: Vec<ToolCall>) -> Self {
-        Self { session, calls, timeout: None, cancel: CancellationToken::new() }
+        Self {
+            session,
+            calls,
+            timeout: None,
+            cancel: CancellationToken::new(),
+            listeners: Listeners::default(),
+        }
     }
 
     /// Lowers the time that each cell may take; a longer one than a tool's limit changes nothing.
@@ -54,6 +75,17 @@ impl Batch {
     /// Ends what is not finished when `token` is cancelled, with the kind `cancelled`; what is finished stays.
     pub fn cancel(mut self, token: CancellationToken) -> Self {
         self.cancel = token;
+        self
+    }
+
+    /// Asks `listener`, before each call begins, for a channel that gets what its tool says, as [`Call::events`] does.
+    ///
+    /// [`Call::events`]: super::Call::events
+    pub fn events(
+        mut self,
+        listener: impl Fn(&ToolCall) -> Option<Sender<Event>> + Send + Sync + 'static,
+    ) -> Self {
+        self.listeners = Listeners(Some(Box::new(listener)));
         self
     }
 
@@ -119,7 +151,9 @@ impl Batch {
             let why = "the batch was cancelled before this call began";
             self.cancel.is_cancelled().then(|| CallError::new(ErrorKind::Cancelled, why))
         });
+        let sink = self.listeners.0.as_ref().and_then(|listener| listener(&call));
         let call = self.session.call(call).cancel(self.cancel.clone()).refused(refusal);
+        let call = sink.into_iter().fold(call, super::Call::events);
         match self.timeout {
             Some(timeout) => call.timeout(timeout).await,
             None => call.await,

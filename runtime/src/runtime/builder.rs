@@ -1,5 +1,6 @@
 //! From settings and components to a runtime: everything that can be wrong is wrong here, not at the first call.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -35,6 +36,8 @@ pub struct RuntimeBuilder {
     approver: Asked,
     approvals: Option<Approvals>,
     session_tools: SessionFactory,
+    has_group_switch: bool,
+    inactive: BTreeSet<String>,
 }
 
 /// Who is asked, if anybody is.
@@ -118,6 +121,19 @@ impl RuntimeBuilder {
         factory: impl Fn(&Identity) -> Vec<AnyNativeTool> + Send + Sync + 'static,
     ) -> Self {
         self.session_tools = SessionFactory(Some(Box::new(factory)));
+        self
+    }
+
+    /// Adds the tool `activate_group`, by which a model switches a group on for the session that calls it. Its description
+    /// lists the groups that are off there. The default is what the configuration says: without one, there is none.
+    pub fn activate_group_tool(mut self) -> Self {
+        self.has_group_switch = true;
+        self
+    }
+
+    /// Starts with the tools of this group switched off. There need be none of it yet.
+    pub fn inactive_group(mut self, group: impl Into<String>) -> Self {
+        self.inactive.insert(group.into());
         self
     }
 
@@ -230,23 +246,25 @@ impl RuntimeBuilder {
         };
         warnings.extend(cache_problem.clone());
         let settings = self.engine_settings();
-        let sandbox = Arc::new(Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?);
+        let folders = match self.folders.take() {
+            Some(folders) => folders,
+            None => Environment::of_process()?.folders,
+        };
+        let sandbox = Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?;
+        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()));
         let mut components: Vec<ToolComponent> =
             self.config.components.iter().cloned().map(ToolComponent::from).collect();
         components.append(&mut self.components);
         let mut all = self.config.clone();
         all.components = components.iter().map(|component| component.config.clone()).collect();
-        let folders = match self.folders.take() {
-            Some(folders) => folders,
-            None => Environment::of_process()?.folders,
-        };
         all.check_write_grants(&folders)?;
         let mut hooks = self.config.hooks.iter().map(HookEntry::configured).collect::<Result<Vec<_>>>()?;
         hooks.append(&mut self.hooks);
         let rules = Rules::new(self.config.rules.clone(), self.config.default)?;
         let audit = self.config.audit.as_ref().map(|audit| audit.open(&folders)).transpose()?;
         let hooks = hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?;
-        let registry = Registry::new(hooks, rules);
+        self.inactive.extend(self.config.inactive_groups.iter().cloned());
+        let registry = Registry::new(hooks, rules, std::mem::take(&mut self.inactive));
         let loading = Loading {
             limits: self.config.limits.clone(),
             over: self.over.clone(),
@@ -261,6 +279,9 @@ impl RuntimeBuilder {
         }
         for native in std::mem::take(&mut self.natives) {
             tools.push(Arc::new(loading.native(native)?));
+        }
+        if self.has_group_switch || self.config.activate_group {
+            tools.push(Arc::new(loading.group_switch()?));
         }
         registry.add(tools)?;
         let output = self.config.output;

@@ -60,7 +60,7 @@ pub(super) async fn pre_hooks(
             verdicts.push(note(Action::Rewrite));
         }
         match decision.objection {
-            None => {}
+            None => verdicts.push(note(Action::Allow)),
             Some(Objection::Ask(reason)) => {
                 verdicts.push(note(Action::Ask).reason(Some(reason.clone())));
                 asks.push(Reason { source: format!("hook `{name}`"), text: reason });

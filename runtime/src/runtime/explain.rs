@@ -22,6 +22,8 @@ pub struct Explanation {
     pub repaired: Vec<Repair>,
     /// What the rules say about them, before any hook; a hook or a stored approval may say otherwise.
     pub decision: Option<Decision>,
+    /// The hooks that would be asked, in order; none was.
+    pub hooks: Vec<String>,
     /// The limits that would hold.
     pub limits: Option<Arc<EffectiveLimits>>,
     /// Why nothing would run.

@@ -6,7 +6,7 @@ use super::{Runtime, Shared};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::sandbox::Sandbox;
-use crate::tool::{AnyNativeTool, Tool, ToolComponent, load};
+use crate::tool::{AnyNativeTool, Tool, ToolComponent, group_switch, load};
 
 /// What every tool is loaded under.
 pub(super) struct Loading {
@@ -33,6 +33,14 @@ impl Loading {
     pub fn native(&self, native: AnyNativeTool) -> Result<Tool> {
         let limits = Limits::resolve([&self.limits, &native.limits, &self.over]);
         native.tool(limits)
+    }
+
+    /// The tool that switches groups on.
+    ///
+    /// # Errors
+    /// None that depend on an operator.
+    pub fn group_switch(&self) -> Result<Tool> {
+        group_switch(Limits::resolve([&self.limits, &self.over]))
     }
 }
 

@@ -8,6 +8,8 @@ mod batch;
 mod builder;
 mod decide;
 mod explain;
+mod groups;
+mod hidden;
 mod host;
 mod loading;
 mod passage;
@@ -105,15 +107,7 @@ impl Runtime {
 
     /// Rules of usage for the system prompt, by component, of the tools that can be called.
     pub fn instructions(&self) -> Vec<(String, String)> {
-        let mut all: Vec<(String, String)> = Vec::new();
-        for tool in self.list() {
-            let Some(instructions) = tool.instructions() else { continue };
-            if !all.iter().any(|(component, _)| component == tool.component()) {
-                all.push((tool.component().to_owned(), instructions.to_owned()));
-            }
-        }
-        all.sort();
-        all
+        self.anonymous().instructions()
     }
 
     /// Switches a group of tools on or off, for every session that does not say otherwise. Returns whether there is
@@ -122,7 +116,7 @@ impl Runtime {
         self.shared.registry.switch(group, on)
     }
 
-    /// Changes whenever the tools or the groups do.
+    /// Changes once whenever the tools or the groups do, those of one session included.
     pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.shared.registry.changes()
     }

@@ -1,5 +1,6 @@
 //! What is known of a call on its way, and the line that it leaves in the audit, whatever becomes of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -7,9 +8,10 @@ use serde_json::Value;
 
 use super::session::SessionState;
 use super::{Call, Shared};
-use crate::audit::{Facts, Record};
+use crate::audit::{Facts, Record, Redact};
 use crate::call::{CallError, ErrorKind, Outcome, Verdict};
 use crate::error::Result;
+use crate::output::Redactor;
 use crate::registry::Placed;
 use crate::schema::without_secrets;
 use crate::telemetry;
@@ -66,6 +68,8 @@ impl Passage {
     pub fn record(&mut self) -> Result<()> {
         self.is_recorded = true;
         let Some(audit) = &self.shared.audit else { return Ok(()) };
+        let redactor = self.placed.as_ref().and_then(|placed| placed.tool.redactor());
+        let redact = redactor.map(|redactor| redacting(redactor));
         audit.write(&Record {
             outcome: &self.outcome,
             tool: self.placed.as_ref().map(|placed| facts(&placed.tool)),
@@ -74,7 +78,7 @@ impl Passage {
             principal: self.session.identity.user.as_deref(),
             decisions: &self.verdicts,
             started: self.began,
-            redact: None,
+            redact: redact.as_ref().map(|redact| -> Redact<'_> { redact }),
         })
     }
 
@@ -98,6 +102,10 @@ impl Drop for Passage {
             telemetry::audit_failed(&error);
         }
     }
+}
+
+fn redacting(redactor: &Redactor) -> impl for<'t> Fn(&'t str) -> Cow<'t, str> + Sync {
+    move |text| redactor.text(text)
 }
 
 fn facts(tool: &Tool) -> Facts<'_> {

@@ -11,27 +11,31 @@ use super::answer::Answering;
 use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
+use super::hidden::{hide, reveal};
 use super::passage::Passage;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
-use crate::call::{Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, ToolCall, Violation};
+use crate::call::{
+    Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, Status, ToolCall, Violation,
+};
 use crate::hook::{HookCall, HostHandle, around};
 use crate::limits::{EffectiveLimits, Limit, Origin, advice};
 use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
 use crate::schema::{self, ParseError};
 use crate::telemetry;
-use crate::tool::{Body, Entry, NativeBody, Tool};
+use crate::tool::{ACTIVATE_GROUP, ArgumentSchema, Body, Entry, Tool};
 
 /// Runs a call from its entry to its outcome, and records it.
 pub(super) async fn run(mut call: Call) -> Outcome {
     let began = SystemTime::now();
     let started = Instant::now();
     let shared = Arc::clone(&call.session.runtime.shared);
-    let span = telemetry::call(&call.call.name);
+    let span = telemetry::call(&call.call.name, [&call.call.meta, &call.session.state.meta]);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
-    let refusal = call.refusal.take();
+    let problem = call.call.problem().map(|why| CallError::new(ErrorKind::InvalidArguments, why));
+    let refusal = problem.or_else(|| call.refusal.take());
     let mut passage = Passage::of(&call, began, started);
     let end = async {
         if let Some(error) = refusal {
@@ -46,15 +50,30 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     }
     let placed = passage.placed.clone();
     let outcome = &mut passage.outcome;
-    match (end, placed) {
-        (Ok(Ran { limits, ended, totals }), Some(placed)) => {
+    match (end, &placed) {
+        (Ok(Ran { limits, mut ended, totals }), Some(placed)) => {
+            if let Some(redactor) = placed.tool.redactor() {
+                redactor.ended(&mut ended);
+            }
             answering(&shared, &call, &limits).answer(&placed.tool, ended, outcome);
+            if outcome.error_kind() == Some(ErrorKind::HookFailed) {
+                // Nothing was refused here: the tool may have run.
+                outcome.status = Status::Error;
+            }
             if let Some(totals) = totals {
                 totals.put_into(outcome);
             }
         }
-        (Err(error), _) => fail(&shared, &call, error, outcome),
+        (Err(mut error), placed) => {
+            if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
+                redactor.error(&mut error);
+            }
+            fail(&shared, &call, error, outcome);
+        }
         (Ok(_), None) => fail(&shared, &call, lost(), outcome),
+    }
+    if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
+        outcome.warnings.iter_mut().for_each(|warning| redactor.warning(warning));
     }
     outcome.usage.duration_ms = milliseconds(started.elapsed());
     if let Err(error) = passage.record() {
@@ -139,9 +158,11 @@ impl Passage {
         let timers = shared.sandbox.handle();
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
         let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
+        let hidden = hide(&mut hooked);
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
         let mut reasons = whole.within_anywhere(deciding).await?;
+        reveal(&mut hooked, hidden);
         self.keep_arguments(&placed.tool, &hooked.arguments);
         let original = original.as_ref().unwrap_or(&hooked.arguments);
         let (mut asked, rules) = self.ruled(shared, &placed, whole, original, &hooked.arguments).await?;
@@ -178,13 +199,17 @@ impl Passage {
         whole: &Whole<'_>,
         placed: &Arc<Placed>,
         limits: Arc<EffectiveLimits>,
-        hooked: HookCall,
+        mut hooked: HookCall,
     ) -> Result<Ran, CallError> {
         let hooks = &placed.hooks;
         // What a hook may still replace nobody has seen.
         let has_post = !hooks.post.is_empty();
         let events = call.events.clone();
-        let events = if has_post { events.holding_chunks() } else { events };
+        let events = match hooks.post.iter().any(|hook| hook.redacts) {
+            true => events.holding_everything(),
+            false if has_post => events.holding_chunks(),
+            false => events,
+        };
         let (tool, meta) = (&placed.tool, hooked.meta.as_slice());
         let runs = Runs { shared, call, tool, limits: &limits, whole, meta, events };
         if hooks.around.is_empty() && !has_post {
@@ -197,15 +222,17 @@ impl Passage {
         self.outcome.usage.from_cache = ended.verdicts.iter().any(|verdict| verdict.action == Action::Reuse);
         self.verdicts.append(&mut ended.verdicts);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        hide(&mut hooked);
         let answering = answering(shared, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
-        let timers = shared.sandbox.handle();
-        let ended = post_hooks(&hooks.post, &hooked, &answering, ended, timers, outcome, verdicts).await;
+        let ended = post_hooks(&hooks.post, &hooked, &answering, ended, whole, outcome, verdicts).await;
         if has_post {
+            let events = call.events.clone().redacting(placed.tool.redactor());
             let released = async {
                 for chunk in &ended.chunks {
-                    call.events.chunk(chunk.clone()).await;
+                    events.chunk(chunk.clone()).await;
                 }
+                events.rest().await;
                 Ok(())
             };
             // A listener that is too slow for the rest of the call's time still gets it all with the outcome.
@@ -236,6 +263,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
                     explanation.repaired = repaired;
                 }
             }
+            explanation.hooks = placed.hooks.names();
             explanation.limits = Some(limits);
             explanation.tool = Some(Arc::clone(&placed.tool));
         }
@@ -263,9 +291,18 @@ fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
         return Err(CallError::new(ErrorKind::UnknownTool, message)
             .help("`toolcell list` shows the tools that there are"));
     };
+    let placed = placed.map_err(|error| {
+        CallError::new(ErrorKind::Internal, "the tool's grants cannot be narrowed as its session wants")
+            .help(error.to_string())
+    })?;
     if !session.is_active(&placed.tool) {
         let group = placed.tool.group().unwrap_or_default();
-        let message = format!("the tool `{name}` is switched off, with its group `{group}`");
+        let by_itself = if session.has_group_switch() {
+            format!("; call `{ACTIVATE_GROUP}` with `{group}`, then repeat the call")
+        } else {
+            String::new()
+        };
+        let message = format!("the tool `{name}` is switched off, with its group `{group}`{by_itself}");
         return Err(CallError::new(ErrorKind::ToolInactive, message)
             .help(format!("switch the group `{group}` on for this session, or for all")));
     }
@@ -313,17 +350,19 @@ pub(super) fn canonical(
         Arguments::Value(value) => schema::accept_arguments(value, bounds, mode),
     };
     let (value, decoded) = parsed.map_err(|error| unreadable(&error, limits))?;
-    let signature = match &tool.body {
-        Body::Component { entry: Entry::Typed { signature, .. }, .. } => signature,
-        Body::Component { entry: Entry::Command, .. } => return Ok((value, decoded.into_iter().collect())),
-        Body::Component { entry: Entry::Provided { arguments, .. }, .. }
-        | Body::Native(NativeBody { arguments, .. }) => {
-            return match arguments.violations(&value) {
-                violations if violations.is_empty() => Ok((value, decoded.into_iter().collect())),
-                violations => Err(invalid(tool, violations)),
-            };
-        }
+    let described = |arguments: &ArgumentSchema| match arguments.violations(&value) {
+        violations if violations.is_empty() => Ok(()),
+        violations => Err(invalid(tool, violations)),
     };
+    let signature = match &tool.body {
+        Body::Component { entry, .. } => match &**entry {
+            Entry::Typed { signature, .. } => Some(signature),
+            Entry::Command => None,
+            Entry::Provided { arguments, .. } => described(arguments).map(|()| None)?,
+        },
+        Body::Native(native) => described(&native.arguments).map(|()| None)?,
+    };
+    let Some(signature) = signature else { return Ok((value, decoded.into_iter().collect())) };
     let (value, mut repaired) = schema::canonicalise(signature, value, mode);
     let violations = schema::validate(signature, &value);
     if !violations.is_empty() {

@@ -1,5 +1,6 @@
 //! Step 8: one run of a tool, each in a cell of its own, and what all runs of a call took together.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -14,12 +15,14 @@ use tracing::Instrument;
 
 use super::whole::Whole;
 use super::{Call, Shared};
-use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome};
+use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome, Returned};
 use crate::hook::{Core, HookCall};
-use crate::limits::EffectiveLimits;
+use crate::kept::Place;
+use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, Prepared, catch_unwind, stopped_at_deadline,
+    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Prepared, catch_unwind,
+    stopped_at_deadline,
 };
 use crate::telemetry;
 use crate::tool::{Body, Entry, LoadedComponent, NativeBody, NativeCall, NativeEvents, NativeFunction, Tool};
@@ -38,14 +41,33 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     /// One run: a place, the native code, the cell. `events` are who listens to it.
     pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
+        let redactor = self.tool.redactor();
+        let events = events.redacting(redactor);
+        let mut ended = self.unredacted(arguments, events.clone()).await;
+        if let Some(redactor) = redactor {
+            redactor.ended(&mut ended);
+            // A listener that is too slow for it still gets it with the outcome.
+            let rest = async {
+                events.rest().await;
+                Ok(())
+            };
+            let _ = self.whole.within_anywhere(rest).await;
+        }
+        ended
+    }
+
+    async fn unredacted(&self, arguments: Value, events: EventSinks) -> Ended {
         let permit = match self.permit().await {
             Ok(permit) => permit,
             Err(error) => return Ended::failed(error),
         };
         let span = telemetry::cell(self.tool.component(), self.tool.name());
         match &self.tool.body {
-            Body::Component { component, dirs, entry } => {
-                self.cell(component, dirs, entry, arguments, events, permit).instrument(span).await
+            Body::Component { component, dirs, env, entry } => {
+                let reach = Reach { dirs: Arc::clone(dirs), env: Arc::clone(env) };
+                let ended =
+                    self.cell(component, reach, entry, arguments, events, permit).instrument(span).await;
+                self.announced(entry, ended)
             }
             Body::Native(body) => self.native(body, arguments, events, permit).instrument(span).await,
         }
@@ -73,7 +95,7 @@ impl Runs<'_> {
     async fn cell(
         &self,
         component: &Arc<LoadedComponent>,
-        dirs: &Arc<DirTemplate>,
+        reach: Reach,
         entry: &Entry,
         arguments: Value,
         events: EventSinks,
@@ -109,14 +131,42 @@ impl Runs<'_> {
             prepared,
             invocation,
             limits,
-            dirs: Arc::clone(dirs),
-            env: Arc::clone(&component.env),
-            config: Arc::clone(&component.config),
+            dirs: reach.dirs,
+            env: reach.env,
+            config: Arc::clone(&component.config_of_calls),
+            keeping: self.keeping(component),
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
         };
         sandbox.run(cell, permit).await
+    }
+
+    /// What values the call may keep.
+    fn keeping(&self, component: &LoadedComponent) -> KeepGrant {
+        let (folder, session) = (self.shared.sandbox.kept(), self.call.session.state.name());
+        let owner = &component.owner;
+        KeepGrant {
+            place: Place::of(self.tool.owner.grant.state, folder, &owner.name, session),
+            read_only: self.tool.is_read_only(),
+            setting: Arc::clone(&component.state_setting),
+        }
+    }
+
+    /// The end of a provider's tool, unless its data is not what it announced: whoever reads it relies on the schema.
+    fn announced(&self, entry: &Entry, mut ended: Ended) -> Ended {
+        let (Entry::Provided { .. }, Ok(Returned::Output { structured, .. })) = (entry, &ended.end) else {
+            return ended;
+        };
+        let misfit = match structured {
+            Some(structured) => self.tool.misfit(structured),
+            None => self.tool.output_schema().map(|_| "there is none".to_owned()),
+        };
+        if let Some(misfit) = misfit {
+            let message = "the tool's data is not what its output schema announces";
+            ended.end = Err(CallError::new(ErrorKind::Trapped, format!("{message}: {misfit}")));
+        }
+        ended
     }
 
     /// A native function. What it cannot do without its caller's executor it does there: timers are the only thing
@@ -145,10 +195,14 @@ impl Runs<'_> {
                     }
                 })
             }
+            NativeFunction::GroupSwitch => return self.call.session.activate(arguments),
             NativeFunction::Blocking(function) => {
                 let function = Arc::clone(function);
+                let caller = tokio::runtime::Handle::try_current().ok();
                 let running = self.shared.sandbox.handle().spawn_blocking(move || {
                     let _permit = permit;
+                    // What it spawns or waits for belongs to its embedder's runtime.
+                    let _entered = caller.as_ref().map(tokio::runtime::Handle::enter);
                     function(arguments, native)
                 });
                 Box::pin(async move {
@@ -177,7 +231,7 @@ impl Runs<'_> {
         } else {
             self.shared.sandbox.entered(ended).await
         };
-        events.before(ended)
+        events.before(bounded(ended, &limits))
     }
 
     fn native_call(&self, events: NativeEvents, cancel: CancellationToken) -> NativeCall {
@@ -200,6 +254,55 @@ impl Runs<'_> {
             budget_bytes: self.shared.output.max_bytes,
             budget_lines: self.shared.output.max_lines,
         }
+    }
+}
+
+/// What of the host a cell reaches.
+struct Reach {
+    dirs: Arc<DirTemplate>,
+    env: Arc<BTreeMap<String, String>>,
+}
+
+/// The end of a native function, unless it gives more than it may.
+fn bounded(mut ended: Ended, limits: &EffectiveLimits) -> Ended {
+    let allowed = limits.get(Limit::ResultBytes);
+    let bytes = match &ended.end {
+        Ok(Returned::Output { content, structured }) => {
+            json_bytes(content, allowed).max(json_bytes(structured, allowed))
+        }
+        Ok(Returned::ToolError(value)) => json_bytes(value, allowed),
+        _ => 0,
+    };
+    if bytes > allowed {
+        let hit = limits.hit(Limit::ResultBytes, bytes);
+        let message = format!("the result is larger than {}; ask for a smaller part", hit.allowed);
+        let error = CallError::new(ErrorKind::ResultTooLarge, message).help(advice(&hit)).limit(hit);
+        ended.end = Err(error);
+    }
+    ended
+}
+
+/// The bytes of a value as JSON, counted little further than `enough`.
+fn json_bytes(value: &impl serde::Serialize, enough: u64) -> u64 {
+    let mut counted = Counted { bytes: 0, enough };
+    // What cannot be written further has been counted as far as it goes.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.bytes
+}
+
+struct Counted {
+    bytes: u64,
+    enough: u64,
+}
+
+impl std::io::Write for Counted {
+    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+        self.bytes = self.bytes.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+        if self.bytes > self.enough { Err(std::io::ErrorKind::Other.into()) } else { Ok(piece.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -264,7 +367,14 @@ fn text_of_id(id: &Value) -> String {
 }
 
 fn broken(error: &crate::error::Error) -> CallError {
-    CallError::new(ErrorKind::Internal, "the tool's component cannot be used").help(error.to_string())
+    let kind = match error {
+        crate::error::Error::Component { .. } => ErrorKind::Unavailable,
+        _ => ErrorKind::Internal,
+    };
+    let mut broken = CallError::new(kind, "the tool's component cannot be used").help(error.to_string());
+    // Nothing that waits makes it another component.
+    broken.retryable = false;
+    broken
 }
 
 fn gone(tool: &Tool) -> CallError {

@@ -1,18 +1,21 @@
 //! Sessions: calls that belong together, with metadata, tools and groups of their own.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use super::{Batch, Call, Explanation, Runtime, path};
 use crate::call::ToolCall;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::policy::{Grant, Narrowing};
 use crate::registry::{Placed, Tools};
 use crate::tool::{AnyNativeTool, Tool};
 
 /// Calls that belong together: one conversation, one user, one agent.
 ///
 /// Full outputs and approvals are bound to its name, so a name that others can guess or choose is shared with them.
-/// Groups, tools and metadata belong to this value and its clones.
+/// Groups, tools, metadata and narrower grants belong to this value and its clones; a setter makes another value. Calls
+/// that run go on with what they began with.
 #[derive(Clone)]
 pub struct Session {
     pub(super) runtime: Runtime,
@@ -39,8 +42,27 @@ pub type SessionTools = dyn Fn(&Identity) -> Vec<AnyNativeTool> + Send + Sync;
 pub(super) struct SessionState {
     pub identity: Identity,
     pub meta: Vec<(String, String)>,
-    groups: RwLock<BTreeMap<String, bool>>,
-    tools: RwLock<Option<Arc<Tools>>>,
+    pub narrowing: Narrowing,
+    pub groups: RwLock<BTreeMap<String, bool>>,
+    own: RwLock<Own>,
+    narrowed: Mutex<BTreeMap<usize, Narrowed>>,
+}
+
+/// The tools that a session has beside the runtime's.
+#[derive(Default, Clone)]
+struct Own {
+    /// Those that it was given.
+    added: Vec<Arc<Placed>>,
+    /// These and those of the factory, once they are made.
+    tools: Option<Arc<Tools>>,
+    warnings: Vec<String>,
+}
+
+/// A tool of the runtime as it is in a session with narrower grants.
+struct Narrowed {
+    of: Weak<Placed>,
+    /// Nothing where nothing was taken from it.
+    to: Option<Arc<Placed>>,
 }
 
 impl SessionState {
@@ -53,20 +75,25 @@ impl SessionState {
         Some(self.identity.session.as_str()).filter(|name| !name.is_empty())
     }
 
-    fn switched(&self, group: &str) -> Option<bool> {
-        self.groups.read().unwrap_or_else(PoisonError::into_inner).get(group).copied()
+    /// Forgets what the factory made for somebody else.
+    fn made_anew(&mut self) {
+        let own = self.own.get_mut().unwrap_or_else(PoisonError::into_inner);
+        own.tools = None;
+        own.warnings.clear();
     }
 }
 
 impl Clone for SessionState {
     fn clone(&self) -> Self {
         let groups = self.groups.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner).clone();
         Self {
             identity: self.identity.clone(),
             meta: self.meta.clone(),
+            narrowing: self.narrowing.clone(),
             groups: RwLock::new(groups),
-            tools: RwLock::new(tools),
+            own: RwLock::new(own),
+            narrowed: Mutex::default(),
         }
     }
 }
@@ -87,47 +114,64 @@ impl Session {
     /// The user on whose behalf it calls.
     #[must_use]
     pub fn user(self, user: impl Into<String>) -> Self {
-        self.with(|state| state.identity.user = Some(user.into()))
+        self.with(|state| {
+            state.identity.user = Some(user.into());
+            state.made_anew();
+        })
     }
 
     /// The agent that calls.
     #[must_use]
     pub fn agent(self, agent: impl Into<String>) -> Self {
-        self.with(|state| state.identity.agent = Some(agent.into()))
+        self.with(|state| {
+            state.identity.agent = Some(agent.into());
+            state.made_anew();
+        })
     }
 
     /// Metadata of all its calls; that of a call and that of hooks win over it.
     #[must_use]
     pub fn meta(self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.with(|state| state.meta.push((key.into(), value.into())))
+        let key = key.into();
+        self.with(|state| {
+            state.meta.retain(|(known, _)| *known != key);
+            state.meta.push((key, value.into()));
+        })
     }
 
-    /// Adds tools that only this session has. They never take the place of the runtime's.
+    /// Takes something from the grants of every tool that it calls, in addition to what was taken before. Nothing gives
+    /// it back.
+    ///
+    /// # Errors
+    /// [`Error::Grant`] for a guest path that is not absolute and plain, a wrong pattern, and an
+    /// empty name.
+    pub fn narrow(self, narrowing: Narrowing) -> Result<Self> {
+        let all = self.state.narrowing.clone().and(narrowing)?;
+        Ok(self.with(|state| {
+            state.narrowing = all;
+            state.narrowed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        }))
+    }
+
+    /// Adds tools that only this session has, all or none. They never take the place of the runtime's.
     ///
     /// # Errors
     /// When a name is taken or cannot be used.
     pub fn tools(&self, tools: impl IntoIterator<Item = impl Into<AnyNativeTool>>) -> Result<()> {
-        let shared = &self.runtime.shared;
-        let mut all = self.own()?.as_ref().clone();
-        for tool in tools {
-            let tool = Arc::new(shared.loading.native(tool.into())?);
-            shared.registry.now().refuse_taken(&tool)?;
-            all.add(shared.registry.placed(tool))?;
-        }
-        *self.state.tools.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(all));
+        let placed = tools.into_iter().map(|tool| self.place(tool.into())).collect::<Result<Vec<_>>>()?;
+        self.own();
+        let mut own = self.state.own.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = own.tools.as_deref().cloned().unwrap_or_default();
+        placed.iter().try_for_each(|placed| all.add(Arc::clone(placed)))?;
+        own.added.extend(placed);
+        own.tools = Some(Arc::new(all));
         Ok(())
     }
 
-    /// Switches a group on or off for this session alone. Returns whether there is such a group.
-    pub fn switch(&self, group: &str, on: bool) -> bool {
-        let is_of = |placed: &Arc<Placed>| placed.tool.group() == Some(group);
-        let exists = self.runtime.shared.registry.now().iter().any(is_of)
-            || self.own().is_ok_and(|tools| tools.iter().any(is_of));
-        if exists {
-            let mut groups = self.state.groups.write().unwrap_or_else(PoisonError::into_inner);
-            groups.insert(group.to_owned(), on);
-        }
-        exists
+    /// What is unusual about its own tools, in words: those of the factory that were left out.
+    pub fn warnings(&self) -> Vec<String> {
+        self.own();
+        self.state.own.read().unwrap_or_else(PoisonError::into_inner).warnings.clone()
     }
 
     /// The session's name; empty for calls that belong to nobody in particular.
@@ -150,36 +194,49 @@ impl Session {
         path::explain(self, call)
     }
 
-    /// The tool of that name, switched off or not.
+    /// The tool of that name as this session has it, switched off or not.
     pub fn get(&self, name: &str) -> Option<Arc<Tool>> {
-        self.placed(name).map(|placed| Arc::clone(&placed.tool))
+        self.placed(name)?.ok().map(|placed| self.shown(&placed))
+    }
+
+    /// What the tool of that name is granted when this session calls it.
+    pub fn grant(&self, name: &str) -> Option<Grant> {
+        self.get(name).map(|tool| tool.grant())
     }
 
     /// The tools that it can call, in the order of their names.
     pub fn list(&self) -> Vec<Arc<Tool>> {
-        let own = self.own().unwrap_or_default();
-        let all = self.runtime.shared.registry.now();
-        let mut tools: Vec<Arc<Tool>> = all
-            .iter()
-            .chain(own.iter().filter(|placed| all.get(placed.tool.name()).is_none()))
-            .map(|placed| Arc::clone(&placed.tool))
-            .filter(|tool| self.is_active(tool))
-            .collect();
-        tools.sort_by(|one, other| one.name().cmp(other.name()));
+        let active = self.all().into_iter().filter(|placed| self.is_active(&placed.tool));
+        active.filter_map(|placed| self.narrowed(placed).ok()).map(|placed| self.shown(&placed)).collect()
+    }
+
+    /// Rules of usage for the system prompt, by component, of the tools that it can call.
+    pub fn instructions(&self) -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = Vec::new();
+        for tool in self.list() {
+            let Some(instructions) = tool.instructions() else { continue };
+            if !all.iter().any(|(component, _)| component == tool.component()) {
+                all.push((tool.component().to_owned(), instructions.to_owned()));
+            }
+        }
+        all.sort();
+        all
+    }
+
+    /// The tools that there are for it, switched off or not, in the order of their names.
+    pub(super) fn all(&self) -> Vec<Arc<Placed>> {
+        let (all, own) = (self.runtime.shared.registry.now(), self.own());
+        let beside = own.iter().filter(|placed| all.get(placed.tool.name()).is_none());
+        let mut tools: Vec<Arc<Placed>> = all.iter().chain(beside).cloned().collect();
+        tools.sort_by(|one, other| one.tool.name().cmp(other.tool.name()));
         tools
     }
 
-    /// Whether a tool's group is switched on: as the session says, else as the runtime does.
-    pub(super) fn is_active(&self, tool: &Tool) -> bool {
-        let Some(group) = tool.group() else { return true };
-        self.state
-            .switched(group)
-            .unwrap_or_else(|| self.runtime.shared.registry.now().is_active(Some(group)))
-    }
-
-    pub(super) fn placed(&self, name: &str) -> Option<Arc<Placed>> {
+    /// The tool of that name with what is left of its grants. An error is one of narrowing them.
+    pub(super) fn placed(&self, name: &str) -> Option<Result<Arc<Placed>>> {
         let found = self.runtime.shared.registry.now().get(name).cloned();
-        found.or_else(|| self.own().ok()?.get(name).cloned())
+        let found = found.or_else(|| self.own().get(name).cloned())?;
+        Some(self.narrowed(found))
     }
 
     /// The names that somebody who wrote `name` may have meant.
@@ -189,23 +246,69 @@ impl Session {
         near.into_iter().map(str::to_owned).collect()
     }
 
-    /// The session's own tools, made by the runtime's factory when first asked for.
-    fn own(&self) -> Result<Arc<Tools>> {
-        if let Some(tools) = &*self.state.tools.read().unwrap_or_else(PoisonError::into_inner) {
-            return Ok(Arc::clone(tools));
+    /// The tool as its model is told of it.
+    fn shown(&self, placed: &Placed) -> Arc<Tool> {
+        if placed.tool.switches_groups() {
+            return Arc::new(placed.tool.described(self.described_groups(&placed.tool)));
         }
-        let shared = &self.runtime.shared;
+        Arc::clone(&placed.tool)
+    }
+
+    /// The tool with what the session leaves of its grants, made when it is first asked for.
+    fn narrowed(&self, placed: Arc<Placed>) -> Result<Arc<Placed>> {
+        if self.state.narrowing.is_none() {
+            return Ok(placed);
+        }
+        let mut narrowed = self.state.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = Arc::as_ptr(&placed).addr();
+        if let Some(known) = narrowed.get(&address).filter(|known| known.of.strong_count() > 0) {
+            return Ok(known.to.clone().unwrap_or(placed));
+        }
+        let registry = &self.runtime.shared.registry;
+        let tool = placed.tool.narrowed(&self.state.narrowing)?;
+        let to = tool.map(|tool| registry.placed(Arc::new(tool)));
+        narrowed.retain(|_, known| known.of.strong_count() > 0);
+        narrowed.insert(address, Narrowed { of: Arc::downgrade(&placed), to: to.clone() });
+        Ok(to.unwrap_or(placed))
+    }
+
+    /// The session's own tools, made by the runtime's factory when first asked for.
+    pub(super) fn own(&self) -> Arc<Tools> {
+        let known = self.state.own.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tools) = &known.tools {
+            return Arc::clone(tools);
+        }
+        let added = known.added.clone();
+        drop(known);
         let mut all = Tools::default();
-        if let Some(factory) = &shared.session_tools {
-            for tool in factory(&self.state.identity) {
-                let tool = Arc::new(shared.loading.native(tool)?);
-                shared.registry.now().refuse_taken(&tool)?;
-                all.add(shared.registry.placed(tool))?;
+        let mut warnings = Vec::new();
+        let made = added.into_iter().map(Ok).chain(self.made());
+        for placed in made {
+            if let Err(error) = placed.and_then(|placed| all.add(placed)) {
+                warnings.push(format!("a tool of the session is left out: {error}"));
             }
         }
-        let all = Arc::new(all);
-        let mut made = self.state.tools.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(made.get_or_insert(all)))
+        let mut own = self.state.own.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been first; its tools are in use.
+        if own.tools.is_none() {
+            own.warnings = warnings;
+        }
+        Arc::clone(own.tools.get_or_insert(Arc::new(all)))
+    }
+
+    /// What the factory makes for this session; nothing if it panics.
+    fn made(&self) -> Vec<Result<Arc<Placed>>> {
+        let Some(factory) = &self.runtime.shared.session_tools else { return Vec::new() };
+        let made = catch_unwind(AssertUnwindSafe(|| factory(&self.state.identity)));
+        let failed = || vec![Err(Error::component("session tools", "their factory panicked"))];
+        made.map_or_else(|_| failed(), |tools| tools.into_iter().map(|tool| self.place(tool)).collect())
+    }
+
+    fn place(&self, tool: AnyNativeTool) -> Result<Arc<Placed>> {
+        let shared = &self.runtime.shared;
+        let tool = Arc::new(shared.loading.native(tool)?);
+        shared.registry.now().refuse_taken(&tool)?;
+        Ok(shared.registry.placed(tool))
     }
 
     fn with(mut self, change: impl FnOnce(&mut SessionState)) -> Self {

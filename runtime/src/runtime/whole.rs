@@ -85,6 +85,21 @@ impl<'a> Whole<'a> {
         }
     }
 
+    /// Where timers are made.
+    pub fn timers(&self) -> &tokio::runtime::Handle {
+        self.shared.sandbox.handle()
+    }
+
+    /// What is left of the time.
+    pub fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Ready once the caller gives up.
+    pub async fn cancelled(&self) {
+        self.call.cancel.cancelled().await;
+    }
+
     /// The limits, lowered to what is left of the time.
     pub fn lower(&self, limits: Arc<EffectiveLimits>) -> Arc<EffectiveLimits> {
         within_whole(self.shared, limits, self.started.elapsed())

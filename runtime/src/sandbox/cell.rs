@@ -22,6 +22,7 @@ use super::denials::Denials;
 use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
+use super::host::{KeepGrant, Keeping};
 use super::limiter::Limiter;
 use super::report::{denials, logs};
 use super::state::{Budget, CallContext, CellState, LazyWasi};
@@ -29,6 +30,7 @@ use super::stdio::Sink;
 use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
 use crate::call::{CallError, Ended, ErrorKind, Returned, Violation};
+use crate::kept::Place;
 use crate::limits::{EffectiveLimits, Limit};
 use crate::output::EventSinks;
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
@@ -41,6 +43,7 @@ pub(crate) struct Cell {
     pub dirs: Arc<DirTemplate>,
     pub env: Arc<BTreeMap<String, String>>,
     pub config: Arc<WasiConfigVariables>,
+    pub keeping: KeepGrant,
     pub context: Arc<CallContext>,
     pub cancel: CancellationToken,
     pub events: EventSinks,
@@ -63,6 +66,11 @@ pub(crate) struct Function {
 }
 
 impl Cell {
+    /// Whether its host calls may wait for the operating system.
+    pub fn blocks(&self) -> bool {
+        !self.dirs.is_empty() || self.keeping.place.as_ref().is_some_and(Place::blocks)
+    }
+
     /// Runs the cell and hands its report to `report` before the store is dropped: nobody waits for that.
     pub async fn run(self, report: impl FnOnce(Ended)) {
         let watch = Watch::new(Instant::now() + self.limits.timeout(), self.cancel.clone());
@@ -92,6 +100,7 @@ impl Cell {
                 limiter: Limiter::new(limits),
                 dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()),
                 config: Arc::clone(&self.config),
+                keeping: Keeping::new(self.keeping.clone()),
                 context: Arc::clone(&self.context),
                 watch: watch.clone(),
                 budget: Budget::new(Arc::clone(limits)),
@@ -236,7 +245,7 @@ impl Cell {
         if stdout.total() > limit {
             return Ok(Err(end::limit_error(Limit::ResultBytes, stdout.total(), &self.limits)));
         }
-        let printed = stdout.text().unwrap_or_default();
+        let printed = stdout.text(self.events.redactor()).unwrap_or_default();
         Ok(Ok(match ended {
             Ok(()) => Returned::Printed(printed),
             Err(()) => Returned::ToolError(Some(Value::String(printed))),
@@ -271,7 +280,11 @@ impl Cell {
             denials: denials(state),
             fuel,
             memory_bytes: state.limiter.memory_peak(),
-            limit: state.dirs.limit_hit().map(|(limit, wanted)| self.limits.hit(limit, wanted)),
+            limit: state
+                .dirs
+                .limit_hit()
+                .or(state.keeping.full)
+                .map(|(limit, wanted)| self.limits.hit(limit, wanted)),
             verdicts: Vec::new(),
         }
     }

@@ -42,6 +42,11 @@ impl Watch {
         self.started.elapsed()
     }
 
+    /// How much time is left.
+    pub fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
     /// An error once the time is over or the caller gave up.
     #[inline]
     pub fn check(&self) -> Result<(), Stop> {

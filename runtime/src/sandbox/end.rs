@@ -178,7 +178,7 @@ fn panicked(state: &CellState) -> Option<CallError> {
 
 /// The message of the panic that the guest ended with, bounded.
 fn panic_text(state: &CellState) -> Option<String> {
-    let stderr = state.stderr.text()?;
+    let stderr = state.stderr.text(state.events.redactor())?;
     // Rust prints the thread and the position in one line, then the message on lines of its own, which may say
     // anything.
     let is_start = |line: &str| line.starts_with("thread '") && line.contains(" panicked at ");
@@ -191,7 +191,11 @@ fn panic_text(state: &CellState) -> Option<String> {
     }
     let message = message.split("\nnote: ").next().unwrap_or(message).trim();
     let end = message.floor_char_boundary(MAX_PANIC_BYTES);
-    message.get(..end).map(str::to_owned)
+    let kept = message.get(..end)?;
+    Some(match state.events.redactor() {
+        Some(redactor) if end < message.len() => redactor.cut_end(kept),
+        _ => kept.to_owned(),
+    })
 }
 
 /// Whether the operating system had no memory, address space or mapping left for the cell.

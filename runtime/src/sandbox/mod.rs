@@ -26,6 +26,7 @@ mod threads;
 mod typed;
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,7 @@ pub use compiler::{CHILD_ARGUMENT, Compiler, compile_as_child};
 pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
 pub(crate) use engine::{EngineSettings, Meter};
+pub(crate) use host::KeepGrant;
 pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
 pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
@@ -78,6 +80,7 @@ pub(crate) struct Sandbox {
     cache: Option<CompileCache>,
     threads: GuestThreads,
     reactor: Arc<Reactor>,
+    kept: PathBuf,
 }
 
 impl Sandbox {
@@ -90,7 +93,20 @@ impl Sandbox {
             cache,
             threads: GuestThreads::new(Arc::clone(&reactor)),
             reactor,
+            kept: PathBuf::new(),
         })
+    }
+
+    /// The folder in which values are kept that outlive their call.
+    #[must_use]
+    pub fn keeping_in(mut self, folder: PathBuf) -> Self {
+        self.kept = folder;
+        self
+    }
+
+    /// That folder.
+    pub fn kept(&self) -> &Path {
+        &self.kept
     }
 
     pub fn settings(&self) -> &EngineSettings {
@@ -169,10 +185,11 @@ impl Sandbox {
         Ok(linker)
     }
 
-    /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories. `permit` is
+    /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories or
+    /// keeps values in a file. `permit` is
     /// held until the store is dropped, whatever happened to the caller.
     pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
-        if cell.dirs.is_empty() {
+        if !cell.blocks() {
             let mut report = None;
             Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
             drop(permit);

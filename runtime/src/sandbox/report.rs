@@ -10,9 +10,9 @@ pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
         logs.push(Log::new("warn", format!("[... {} more records were not kept ...]", state.dropped_logs)));
     }
     if !is_command {
-        logs.extend(state.stdout.text().map(|text| Log::new("stdout", text)));
+        logs.extend(state.stdout.text(state.events.redactor()).map(|text| Log::new("stdout", text)));
     }
-    logs.extend(state.stderr.text().map(|text| Log::new("stderr", text)));
+    logs.extend(state.stderr.text(state.events.redactor()).map(|text| Log::new("stderr", text)));
     logs
 }
 

@@ -1,5 +1,6 @@
 //! What a store holds: everything of one call that host functions and the limiter need.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::component::ResourceTable;
@@ -9,6 +10,7 @@ use wasmtime_wasi_config::WasiConfigVariables;
 use super::deadline::Watch;
 use super::denials::Denials;
 use super::dirs::DirsState;
+use super::host::Keeping;
 use super::limiter::Limiter;
 use super::stdio::Sink;
 use crate::call::{Content, Log};
@@ -52,6 +54,7 @@ pub(crate) struct CellState {
     pub limiter: Limiter,
     pub dirs: DirsState,
     pub config: Arc<WasiConfigVariables>,
+    pub keeping: Keeping,
     pub context: Arc<CallContext>,
     pub watch: Watch,
     pub budget: Budget,
@@ -130,14 +133,18 @@ fn charge(used: &mut u64, bytes: u64, limit: Limit, limits: &EffectiveLimits) ->
 
 impl CellState {
     /// Keeps a log record within the call's limit, or counts it. Returns what of the text is kept.
-    pub fn log<'a>(&mut self, level: &str, text: &'a str) -> Option<&'a str> {
+    pub fn log<'a>(&mut self, level: &str, text: &'a str) -> Option<Cow<'a, str>> {
         let kept = self.logs.len();
         if kept >= self.budget.limits().get_usize(Limit::LogRecords) {
             self.dropped_logs = self.dropped_logs.saturating_add(1);
             return None;
         }
-        let kept = text.get(..text.floor_char_boundary(MAX_RECORD_BYTES)).unwrap_or_default();
-        self.logs.push(Log::new(level, kept));
+        let start = text.get(..text.floor_char_boundary(MAX_RECORD_BYTES)).unwrap_or_default();
+        let kept = match self.events.redactor() {
+            Some(redactor) if start.len() < text.len() => redactor.cut_end(start).into(),
+            _ => Cow::Borrowed(start),
+        };
+        self.logs.push(Log::new(level, kept.as_ref()));
         Some(kept)
     }
 }

@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-use crate::output::HeadTail;
+use crate::output::{HeadTail, Redactor};
 
 /// What one write may bring, so that a guest prints in pieces that the host can copy.
 const WRITE_PERMIT: usize = 64 << 10;
@@ -26,10 +26,10 @@ impl Sink {
         Self(Arc::new(Mutex::new(HeadTail::new(limit))))
     }
 
-    /// What was kept, as text.
-    pub fn text(&self) -> Option<String> {
+    /// What was kept, as text, without what the border of that may have left of a secret.
+    pub fn text(&self, redactor: Option<&Redactor>) -> Option<String> {
         let capture = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (!capture.is_empty()).then(|| capture.render())
+        (!capture.is_empty()).then(|| capture.render_redacted(redactor))
     }
 
     /// What was written, kept or not, in bytes.

@@ -1,11 +1,12 @@
-//! Arguments of tools that are described by a JSON Schema rather than by types.
+//! Arguments and results that are described by a JSON Schema rather than by types.
 
 use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use crate::call::Violation;
 
-/// A compiled JSON Schema of arguments.
+/// A compiled JSON Schema.
 pub(crate) struct ArgumentSchema(Validator);
 
 /// Violations that are told of one call; a model mends a few at a time.
@@ -20,11 +21,21 @@ impl ArgumentSchema {
     /// # Errors
     /// When it is no JSON Schema, or refers to something outside of itself.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        jsonschema::draft202012::new(schema).map(Self).map_err(|error| error.to_string())
+        jsonschema::draft202012::new(schema).map(Self).map_err(|error| match error.kind() {
+            ValidationErrorKind::Referencing(_) => {
+                "it refers to something that is not in it, and nothing is fetched".to_owned()
+            }
+            _ => error.to_string(),
+        })
     }
 
-    /// What of the arguments does not fit.
-    pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
+    /// Whether the value fits.
+    pub fn admits(&self, value: &Value) -> bool {
+        self.0.is_valid(value)
+    }
+
+    /// What of the value does not fit.
+    pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let violation = |error: jsonschema::ValidationError<'_>| {
             let path = error.instance_path().to_string();
             let kind = kind_of(error.instance());
@@ -33,7 +44,7 @@ impl ArgumentSchema {
             let end = expected.floor_char_boundary(MAX_EXPECTED_BYTES);
             Violation::new(path, expected.get(..end).unwrap_or_default(), kind)
         };
-        self.0.iter_errors(arguments).take(MAX_VIOLATIONS).map(violation).collect()
+        self.0.iter_errors(value).take(MAX_VIOLATIONS).map(violation).collect()
     }
 }
 

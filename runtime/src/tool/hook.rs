@@ -57,14 +57,17 @@ impl LoadedHook {
             grant: Grant::none(),
             instructions: None,
             repair: RepairMode::default(),
+            redactor: None,
             name,
         };
         let component = LoadedComponent {
             owner: Arc::new(owner),
             env: Arc::default(),
             config: Arc::default(),
+            config_of_calls: Arc::default(),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
+            state_setting: NO_STATE.into(),
             bytes: Arc::new(bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
@@ -73,15 +76,20 @@ impl LoadedHook {
     }
 }
 
+/// Why no setting lets a hook keep values.
+const NO_STATE: &str = "none: hooks keep no values";
+
 impl LoadedComponent {
     /// The same component with other configuration values, not compiled yet.
     pub fn with_config(&self, values: BTreeMap<String, String>) -> Self {
         Self {
             owner: Arc::clone(&self.owner),
             env: Arc::clone(&self.env),
+            config_of_calls: Arc::new(values.clone().into_iter().collect()),
             config: Arc::new(values.into_iter().collect()),
             is_self_contained: self.is_self_contained,
             footprint: self.footprint,
+            state_setting: Arc::clone(&self.state_setting),
             bytes: Arc::clone(&self.bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),

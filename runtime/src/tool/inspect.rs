@@ -78,6 +78,15 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, NotATool> {
         .unwrap_or_else(|_| Err(NotATool::Damaged("its types are malformed or too deep".to_owned())))
 }
 
+/// Validates a component's code, which [`inspect`] leaves to the compiler since it takes longer than a call may wait.
+///
+/// # Errors
+/// The code is not what a compiler takes.
+pub fn check_code(bytes: &[u8]) -> Result<(), NotATool> {
+    catch_unwind(AssertUnwindSafe(|| structure::code(bytes)))
+        .unwrap_or_else(|_| Err(NotATool::Damaged("its code is malformed".to_owned())))
+}
+
 /// The package with its texts cleaned: they are the author's, and reach terminals and models.
 pub(super) fn readable(package: Package) -> Package {
     let cleaned = serde_json::to_value(&package).map(|mut value| {

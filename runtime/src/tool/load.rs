@@ -2,6 +2,7 @@
 //! compiled and no guest code runs.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -15,8 +16,10 @@ use super::misset::{listed, misset, placed};
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
+use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
-use crate::policy::Digest;
+use crate::output::{Redactor, redaction_mark};
+use crate::policy::{Digest, Grant};
 use crate::sandbox::{DirTemplate, Sandbox};
 use crate::schema::{nearest, tool_name};
 
@@ -161,20 +164,32 @@ impl Loader<'_> {
         warnings.extend(lints(&inspection).into_iter().map(|lint| format!("{name}: {lint}")));
         let package = inspection.package.clone().unwrap_or_default();
         let setting = self.config.dirs_setting();
+        let state = self.config.origin_of("grant.state");
+        kept::check(self.config.grant.state, &placed(&state.setting, state.at.as_deref()))?;
+        let secrets = self.secrets()?;
+        let named = secrets.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let redactor = Redactor::new(named).map_err(|told| wrong(format!("its secrets: {told}")))?;
+        let config: BTreeMap<String, String> = self.config.grant.config.clone();
+        let mut config_of_calls = config.clone();
+        let is_readable = |name: &String| self.config.grant.secrets.get(name).is_some_and(|it| it.readable);
+        config_of_calls.extend(secrets.into_iter().filter(|(name, _)| is_readable(name)));
         let owner = Owner {
+            redactor: redactor.map(Arc::new),
             name: name.to_owned(),
             digest,
             group: self.config.group.clone(),
-            grant: self.config.grant.clone(),
+            grant: resolved(&self.config.grant),
             instructions: self.config.instructions.clone().or(package.instructions.clone()),
             repair: self.config.repair,
         };
         let component = Arc::new(LoadedComponent {
             owner: Arc::new(owner),
             env: Arc::new(self.config.grant.env.clone()),
-            config: Arc::new(self.config.grant.config.clone().into_iter().collect()),
+            config: Arc::new(config.into_iter().collect()),
+            config_of_calls: Arc::new(config_of_calls.into_iter().collect()),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
+            state_setting: self.config.state_setting().into(),
             bytes: Arc::new(bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
@@ -193,6 +208,21 @@ impl Loader<'_> {
             self.fits(&inspection, tool)?;
         }
         Ok((component, tools))
+    }
+
+    /// Its secrets with their values.
+    fn secrets(&self) -> Result<BTreeMap<String, String>> {
+        let secrets = &self.config.grant.secrets;
+        let read = secrets.iter().map(|(name, secret)| {
+            let wrong = |told| misset(&self.config.origin_of(&format!("secrets.{name}")), told);
+            let value = secret.read().map_err(wrong)?;
+            let mut marks = secrets.keys().map(|name| redaction_mark(name));
+            if marks.any(|mark| mark.contains(&value)) {
+                return Err(wrong("is a part of what is written in the place of secrets".to_owned()));
+            }
+            Ok((name.clone(), value))
+        });
+        read.collect()
     }
 
     /// A setting that names no tool would be one that nothing enforces.
@@ -290,7 +320,8 @@ impl Loader<'_> {
             body: Body::Component {
                 component: Arc::clone(component),
                 dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
-                entry: candidate.entry,
+                env: Arc::clone(&component.env),
+                entry: Arc::new(candidate.entry),
             },
             output: OnceLock::new(),
         }))
@@ -326,6 +357,17 @@ impl Loader<'_> {
         }
         Ok(())
     }
+}
+
+/// The grants with their folders as they are now: an approval is of this folder, not of what its name leads to later.
+fn resolved(grant: &Grant) -> Grant {
+    let mut grant = grant.clone();
+    for dir in &mut grant.dirs {
+        if let Ok(host) = std::fs::canonicalize(&dir.host) {
+            dir.host = host;
+        }
+    }
+    grant
 }
 
 /// A component's directories, opened once for each way of using them.

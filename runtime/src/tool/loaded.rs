@@ -18,10 +18,14 @@ pub(crate) struct LoadedComponent {
     pub owner: Arc<Owner>,
     pub env: Arc<BTreeMap<String, String>>,
     pub config: Arc<ConfigVariables>,
+    /// The same with the secrets that it may read: for calls alone.
+    pub config_of_calls: Arc<ConfigVariables>,
     /// Whether it imports nothing by which two equal calls could differ.
     pub is_self_contained: bool,
     /// What one instance of it begins with.
     pub footprint: Footprint,
+    /// The setting by which it may keep values.
+    pub state_setting: Arc<str>,
     pub(super) bytes: Arc<Cow<'static, [u8]>>,
     pub(super) fuel: OnceCell<Arc<Prepared>>,
     pub(super) epoch: OnceCell<Arc<Prepared>>,

@@ -4,6 +4,7 @@ mod argument_schema;
 mod builtin;
 mod candidate;
 mod component;
+mod group_switch;
 mod hook;
 pub mod inspect;
 mod load;
@@ -13,14 +14,16 @@ mod native;
 mod native_events;
 mod provider;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::Validator;
 use serde_json::Value;
 use toolcell_package::Hints;
 
+pub(crate) use argument_schema::ArgumentSchema;
 pub use builtin::{BUILTINS, builtin_bytes};
 pub use component::ToolComponent;
+pub(crate) use group_switch::{ACTIVATE_GROUP, Activate, Activated, group_switch};
 pub(crate) use hook::{LoadedHook, load_hook};
 pub(crate) use load::load;
 pub(crate) use loaded::LoadedComponent;
@@ -28,11 +31,10 @@ pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
 
-use argument_schema::ArgumentSchema;
-
+use crate::error::Result;
 use crate::limits::EffectiveLimits;
-use crate::output::Shrink;
-use crate::policy::{Access, Digest, Grant, Subject};
+use crate::output::{Redactor, Shrink};
+use crate::policy::{Access, Digest, Grant, Narrowing, Subject};
 use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
 
@@ -55,11 +57,11 @@ pub struct Tool {
     pub(crate) owner: Arc<Owner>,
     pub(crate) body: Body,
     /// The output schema, compiled when somebody first replaces or cuts data by it.
-    pub(crate) output: OnceLock<Option<Validator>>,
+    pub(crate) output: OnceLock<Option<ArgumentSchema>>,
 }
 
 /// Who a tool belongs to: a component, or an embedder's code. What rules, approvals and records know it by.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Owner {
     pub name: String,
     pub digest: Digest,
@@ -67,14 +69,22 @@ pub(crate) struct Owner {
     pub grant: Grant,
     pub instructions: Option<String>,
     pub repair: RepairMode,
+    /// What takes its secrets out of all that its tools say; none for a component without.
+    pub redactor: Option<Arc<Redactor>>,
 }
 
 /// What runs when a tool is called.
+#[derive(Clone)]
 pub(crate) enum Body {
     /// A function of a component, in a cell.
-    Component { component: Arc<LoadedComponent>, dirs: Arc<DirTemplate>, entry: Entry },
+    Component {
+        component: Arc<LoadedComponent>,
+        dirs: Arc<DirTemplate>,
+        env: Arc<BTreeMap<String, String>>,
+        entry: Arc<Entry>,
+    },
     /// A function of the embedder's program.
-    Native(NativeBody),
+    Native(Arc<NativeBody>),
 }
 
 /// How a tool's component is entered.
@@ -114,6 +124,11 @@ impl Tool {
     /// What it does, for the model; empty if nobody wrote it down.
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// Whether its schema is made from the types of a component, and canonicalising goes by them.
+    pub(crate) fn has_types(&self) -> bool {
+        matches!(&self.body, Body::Component { entry: Entry::Typed { .. }, .. })
     }
 
     /// The JSON Schema of its arguments, always an object's.
@@ -201,6 +216,50 @@ impl Tool {
         if self.is_read_only() { self.owner.grant.read_only() } else { self.owner.grant.clone() }
     }
 
+    /// The same tool with less of its grants; nothing if all of them are left. Native tools have none.
+    ///
+    /// # Errors
+    /// When the patterns of what is withheld are too large together.
+    pub(crate) fn narrowed(&self, narrowing: &Narrowing) -> Result<Option<Self>> {
+        let Body::Component { component, dirs, entry, .. } = &self.body else { return Ok(None) };
+        let granted = self.grant();
+        let grant = narrowing.of(&granted);
+        if grant == granted {
+            return Ok(None);
+        }
+        let body = Body::Component {
+            component: Arc::clone(component),
+            dirs: dirs.narrowed(&grant.dirs)?,
+            env: Arc::new(grant.env.clone()),
+            entry: Arc::clone(entry),
+        };
+        Ok(Some(self.with(Owner { grant, ..Owner::clone(&self.owner) }.into(), body)))
+    }
+
+    /// The same tool, described to models in other words. Its identity stays.
+    pub(crate) fn described(&self, description: String) -> Self {
+        Self { description, ..self.with(Arc::clone(&self.owner), self.body.clone()) }
+    }
+
+    fn with(&self, owner: Arc<Owner>, body: Body) -> Self {
+        Self {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            input_schema: self.input_schema.clone(),
+            output_schema: self.output_schema.clone(),
+            hints: self.hints.clone(),
+            is_declared_safe: self.is_declared_safe,
+            is_declared_idempotent: self.is_declared_idempotent,
+            examples: self.examples.clone(),
+            origin: self.origin.clone(),
+            limits: Arc::clone(&self.limits),
+            owner,
+            body,
+            output: OnceLock::new(),
+        }
+    }
+
     /// The rules of usage that its component brings along.
     pub fn instructions(&self) -> Option<&str> {
         self.owner.instructions.as_deref()
@@ -216,10 +275,19 @@ impl Tool {
 
     /// Whether data is what the output schema announces; without one, any is.
     pub(crate) fn admits(&self, structured: &Value) -> bool {
-        let validator = self.output.get_or_init(|| {
-            self.output_schema.as_ref().and_then(|schema| jsonschema::draft202012::new(schema).ok())
-        });
-        validator.as_ref().is_none_or(|validator| validator.is_valid(structured))
+        self.data_schema().is_none_or(|schema| schema.admits(structured))
+    }
+
+    /// What of data does not fit what the output schema announces, in words.
+    pub(crate) fn misfit(&self, structured: &Value) -> Option<String> {
+        let violation = self.data_schema()?.violations(structured).into_iter().next()?;
+        let at = if violation.path.is_empty() { "it" } else { violation.path.as_str() };
+        Some(format!("{at}: expected {}, got {}", violation.expected, violation.got))
+    }
+
+    fn data_schema(&self) -> Option<&ArgumentSchema> {
+        let compile = || self.output_schema.as_ref().and_then(|schema| ArgumentSchema::new(schema).ok());
+        self.output.get_or_init(compile).as_ref()
     }
 
     /// The directories of its calls.
@@ -228,6 +296,11 @@ impl Tool {
             Body::Component { dirs, .. } => Some(dirs),
             Body::Native(_) => None,
         }
+    }
+
+    /// What takes its secrets out of all that it says.
+    pub(crate) fn redactor(&self) -> Option<&Arc<Redactor>> {
+        self.owner.redactor.as_ref()
     }
 
     /// What rules look at.
@@ -247,6 +320,11 @@ impl Tool {
             Body::Component { entry, .. } => Some(entry),
             Body::Native(_) => None,
         }
+    }
+
+    /// Whether it switches groups of tools on for its caller.
+    pub(crate) fn switches_groups(&self) -> bool {
+        matches!(&self.body, Body::Native(native) if matches!(native.function, NativeFunction::GroupSwitch))
     }
 
     pub(crate) fn meter(&self) -> Meter {

@@ -60,6 +60,8 @@ pub(crate) enum NativeFunction {
     Async(Arc<dyn Fn(Value, NativeCall) -> Running + Send + Sync>),
     /// On a thread that may wait.
     Blocking(Arc<dyn Fn(Value, NativeCall) -> Ran + Send + Sync>),
+    /// By the runtime, which switches a group on for the session that calls.
+    GroupSwitch,
 }
 
 /// A native function and the schemas that it is held to.
@@ -228,20 +230,24 @@ impl<R: Serialize + Send + 'static> From<NativeTool<R>> for AnyNativeTool {
 }
 
 /// Everything of a native tool but its function.
-struct Built {
-    name: String,
-    title: Option<String>,
-    description: String,
-    group: Option<String>,
-    hints: Hints,
-    input: Value,
-    output: Value,
+pub(super) struct Built {
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub group: Option<String>,
+    pub hints: Hints,
+    pub input: Value,
+    pub output: Value,
 }
 
 impl Built {
-    fn tool(self, function: NativeFunction, limits: crate::limits::EffectiveLimits) -> Result<Tool> {
+    pub fn tool(self, function: NativeFunction, limits: crate::limits::EffectiveLimits) -> Result<Tool> {
         let wrong = |message: String| Error::component(format!("native tool `{}`", self.name), message);
         let name = tool_name(&self.name).map_err(|error| wrong(error.to_string()))?;
+        if !is_object(&self.input) {
+            let fix = "give the function a struct with a field for each argument";
+            return Err(wrong(format!("its arguments are no object, so no call could fit them; {fix}")));
+        }
         let schema = |schema: &Value| {
             ArgumentSchema::new(schema).map_err(|error| wrong(format!("its schema: {error}")))
         };
@@ -267,8 +273,9 @@ impl Built {
                 grant: Grant::none(),
                 instructions: None,
                 repair: RepairMode::default(),
+                redactor: None,
             }),
-            body: Body::Native(body),
+            body: Body::Native(Arc::new(body)),
             output: OnceLock::new(),
         })
     }
@@ -305,20 +312,28 @@ fn answer<R: Serialize + 'static>(wraps: bool, text: Option<Text<R>>) -> Answer<
     })
 }
 
-/// The schema of arguments: always a closed object's.
-fn input_schema<A: JsonSchema>() -> Value {
+/// The schema of arguments: a closed object's, unless its type says otherwise.
+pub(super) fn input_schema<A: JsonSchema>() -> Value {
     let mut schema = schema_of::<A>();
     if let Some(object) = schema.as_object_mut() {
-        object.insert("type".to_owned(), json!("object"));
-        object.entry("properties").or_insert_with(|| json!({}));
-        object.entry("additionalProperties").or_insert(json!(false));
+        object.entry("type").or_insert(json!("object"));
+        // An enum is a choice of objects, each with properties of its own, which `additionalProperties` does not see.
+        let is_choice =
+            ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|keyword| object.contains_key(*keyword));
+        let closing = if is_choice { "unevaluatedProperties" } else { "additionalProperties" };
+        if !is_choice {
+            object.entry("properties").or_insert_with(|| json!({}));
+        }
+        if !(is_choice && object.get("additionalProperties").is_some_and(|more| *more != false)) {
+            object.entry(closing).or_insert(json!(false));
+        }
     } else {
         schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     }
     schema
 }
 
-fn schema_of<T: JsonSchema>() -> Value {
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;

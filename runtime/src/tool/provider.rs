@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::output::Shrink;
 use crate::output::{EventSinks, clean, cleaned};
-use crate::sandbox::{CallContext, Cell, DirTemplate, Function, Invocation, Meter, Sandbox};
+use crate::sandbox::{CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Meter, Sandbox};
 use crate::schema::{Signature, tool_name};
 
 /// The most tools that one provider may have.
@@ -54,13 +54,21 @@ pub(super) fn provided(
     if listed.len() > MAX_TOOLS {
         return Err(wrong(format!("it names {} tools, and {MAX_TOOLS} are allowed", listed.len())));
     }
-    let mut candidates = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for definition in listed {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_taken = |found: &Candidate| {
+            candidates.iter().any(|other: &Candidate| other.offered.name == found.offered.name)
+        };
         match candidate(&name, &cleaned(definition), &call) {
+            Ok(second) if is_taken(&second) => warnings.push(format!(
+                "{}: a second `{}` is no tool: the first one has the name",
+                component.owner.name, second.offered.name
+            )),
             Ok(candidate) => candidates.push(candidate),
             Err(why) => {
                 let name = clean(name.get(..name.floor_char_boundary(64)).unwrap_or_default()).into_owned();
+                let why = clean(&why);
                 warnings.push(format!("{}: `{name}` is no tool: {why}", component.owner.name));
             }
         }
@@ -103,6 +111,10 @@ fn list_tools(
             dirs: DirTemplate::open(&[], "").map_err(|error| error.to_string())?,
             env: Arc::default(),
             config: Arc::clone(&component.config),
+            keeping: KeepGrant {
+                setting: "none: while tools are listed nothing is granted".into(),
+                ..KeepGrant::default()
+            },
             context: Arc::new(CallContext::default()),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
@@ -138,6 +150,9 @@ fn candidate(name: &str, definition: &Value, call: &Arc<Entry>) -> std::result::
     };
     let input_schema = schema(text("input_schema").unwrap_or_default(), "input schema")?;
     let output_schema = text("output_schema").map(|text| schema(text, "output schema")).transpose()?;
+    if let Some(schema) = &output_schema {
+        ArgumentSchema::new(schema).map_err(|error| format!("its output schema: {error}"))?;
+    }
     let arguments =
         ArgumentSchema::new(&input_schema).map_err(|error| format!("its input schema: {error}"))?;
     let description = text("description").unwrap_or_default();

@@ -28,6 +28,8 @@ enum Verb {
         /// The identifier, as the lists show it
         id: String,
     },
+    /// Put a damaged list of approvals aside and begin anew
+    Reset,
 }
 
 #[derive(Args)]
@@ -75,6 +77,13 @@ pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
             }
             print_line(format_args!("{id} holds no longer"))?;
         }
+        Verb::Reset => match store.reset()? {
+            None => say(Label::Note, "the list of approvals is not damaged; nothing was changed"),
+            Some(aside) => print_line(format_args!(
+                "nothing is approved any more; what was there is kept as {}",
+                aside.display()
+            ))?,
+        },
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -89,7 +98,8 @@ fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
     }
     for approval in approvals {
         let scope = match (approval.scope, &approval.session) {
-            (Scope::Once, _) => "once".to_owned(),
+            (Scope::Once, Some(session)) => format!("once in session {session}"),
+            (Scope::Once, None) => "once".to_owned(),
             (Scope::Session, Some(session)) => format!("in session {session}"),
             (Scope::ByRule, _) => "always, by rule".to_owned(),
             _ => "always".to_owned(),

@@ -160,8 +160,17 @@ fn tell(verification: &Verification) -> std::io::Result<()> {
     for file in &verification.files {
         let path = file.path.display();
         calls += file.calls;
-        for line in &file.unfinished {
+        for line in file.unfinished.iter().filter(|line| file.uncovered != Some(**line)) {
             say(Label::Note, format_args!("{path}:{line}: a crash cut this line; its call never returned"));
+        }
+        if let Some(line) = file.uncovered {
+            say(
+                Label::Error,
+                format_args!(
+                    "{path}:{line}: the file ends in an unfinished line that nothing covers: a crash may have cut \
+                     it, or somebody did"
+                ),
+            );
         }
         match &file.broken {
             None => print_line(format_args!("{path}: {} calls, head {}", file.calls, file.head))?,
@@ -192,6 +201,9 @@ fn document(verification: &Verification) -> Value {
         document.insert("head".to_owned(), file.head.to_string().into());
         if !file.unfinished.is_empty() {
             document.insert("unfinished".to_owned(), json!(file.unfinished));
+        }
+        if let Some(line) = file.uncovered {
+            document.insert("uncovered".to_owned(), line.into());
         }
         if let Some(broken) = &file.broken {
             document.insert("broken".to_owned(), json!({ "line": broken.line, "reason": broken.reason }));

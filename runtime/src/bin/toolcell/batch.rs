@@ -5,13 +5,15 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::Value;
+use toolcell::Outcome;
 use toolcell::format::Format;
 use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
 
 use crate::arguments::read;
 use crate::export::format_names;
-use crate::ready::{block_on, say_cache_problem};
-use crate::terminal::print_json;
+use crate::ready::{block_on, interrupted, say_cache_problem};
+use crate::report::say_warnings;
+use crate::terminal::{Label, print_json, say};
 use crate::toolset::ToolsetArgs;
 
 const EXAMPLES: &str = "\
@@ -48,12 +50,24 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
     };
     let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
     let runtime = args.tools.open()?.runtime()?;
-    let outcomes = block_on(runtime.session(&args.session).call_batch(calls).into_future())?;
+    let outcomes =
+        block_on(runtime.session(&args.session).call_batch(calls).cancel(interrupted()).into_future())?;
+    outcomes.iter().for_each(say_warnings);
     say_cache_problem(&runtime);
+    say_unanswered(args.format, &outcomes);
     print_json(&args.format.results(&outcomes))?;
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names the calls that the format has no place to answer.
+fn say_unanswered(format: Format, outcomes: &[Outcome]) {
+    for (at, outcome) in outcomes.iter().enumerate().filter(|(_, outcome)| !format.has_place_for(outcome)) {
+        let why = outcome.error.as_ref().map_or("it has no id", |error| error.message.as_str());
+        let lost = format!("{format} has no place for the result of a call without an id");
+        say(Label::Warning, format!("call {} is not answered, since {lost}: {why}", at + 1));
+    }
 }
 
 /// One JSON value, by the reader of arguments: a key that is there twice would be read in two ways.

@@ -8,7 +8,7 @@ use toolcell::{ErrorKind, Runtime};
 use crate::arguments::ToolArgs;
 use crate::compiling::Compiling;
 use crate::index;
-use crate::ready::{block_on, say_cache_problem};
+use crate::ready::{block_on, interrupted, say_cache_problem};
 use crate::report::print_outcome;
 use crate::terminal::{Label, print_json, say};
 use crate::toolset::{Toolset, ToolsetArgs};
@@ -54,7 +54,7 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
         .get(&call.name)
         .and_then(|tool| Compiling::watch(&tool, &toolset.environment.folders.compiled()));
     let session = runtime.session(args.session.as_deref().unwrap_or_default());
-    let outcome = block_on(session.call(call).into_future())?;
+    let outcome = block_on(session.call(call).cancel(interrupted()).into_future())?;
     drop(compiling);
     if outcome.error_kind() == Some(ErrorKind::UnknownTool) && !args.tools.json {
         // What was skipped while loading may be why.

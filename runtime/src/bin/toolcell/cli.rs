@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
-    export, init, list, new, output, pack, trust, wit,
+    export, init, jsonl, list, new, output, pack, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Batch(batch::BatchArgs),
     /// Print the tools as a model's provider wants them
     Export(export::ExportArgs),
+    /// Serve a program: requests as JSON lines on standard input, replies and live output on standard output
+    Jsonl(jsonl::JsonlArgs),
     /// Show what a call would do: its arguments, grants and limits; nothing runs
     Explain(explain::ExplainArgs),
     /// Check components, folders of them, or the configuration
@@ -93,6 +95,7 @@ impl Command {
             Self::Call(args) => call::run(&args),
             Self::Batch(args) => batch::run(&args),
             Self::Export(args) => export::run(&args),
+            Self::Jsonl(args) => jsonl::run(&args),
             Self::Explain(args) => explain::run(&args),
             Self::Check(args) => check::run(&args),
             Self::New(args) => new::run(args),

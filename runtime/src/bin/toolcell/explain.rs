@@ -45,6 +45,7 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
             "arguments": explanation.arguments,
             "repaired": explanation.repaired,
             "decision": explanation.decision.as_ref().map(decision_json),
+            "hooks": explanation.hooks,
             "grant": tool.map(|tool| grant_json(&tool.grant())),
             "limits": limits.map(limits_json),
             "error": explanation.error,
@@ -65,6 +66,7 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
         if let Some(decision) = &explanation.decision {
             print_section("Decision", &decision_lines(decision))?;
         }
+        print_section("Hooks, which were not asked", &explanation.hooks)?;
         let repaired: Vec<String> = explanation.repaired.iter().map(repair_text).collect();
         print_section("Repaired", &repaired)?;
         if let Some(tool) = tool {

@@ -7,7 +7,7 @@ use toolcell::Grant;
 use toolcell::call::LimitHit;
 use toolcell::limits::EffectiveLimits;
 use toolcell::schema::Signature;
-use toolcell::tool::inspect::{Inspection, classify_imports, inspect, lints};
+use toolcell::tool::inspect::{Inspection, check_code, classify_imports, inspect, lints};
 use toolcell_package::{Need, Package};
 
 use crate::terminal::print;
@@ -88,6 +88,7 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Chec
     let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
     let imports = classify_imports(&inspection, &Grant::none());
     checked.errors.extend(imports.refusal());
+    checked.errors.extend(check_code(bytes).err().map(|error| error.to_string()));
     if let Some(limits) = &terms.limits {
         checked.errors.extend(inspection.footprint.beyond(limits).iter().map(too_small));
     }
@@ -109,11 +110,8 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Chec
     let package = package.unwrap_or_default();
     checked.asks = package.needs.iter().map(need_text).collect();
     functions(&inspection, &package, &mut checked);
-    if inspection.is_provider {
-        let provider =
-            "it provides tools at run time (`toolcell:tool/tools`), which this version does not serve";
-        checked.errors.push(provider.to_owned());
-    } else if checked.tools.is_empty() && !inspection.is_command && checked.errors.is_empty() {
+    let has_entry = inspection.is_command || inspection.is_provider || inspection.is_hook;
+    if checked.tools.is_empty() && !has_entry && checked.errors.is_empty() {
         checked.errors.push("none of its functions can be a tool".to_owned());
     }
     checked
@@ -132,6 +130,10 @@ fn what(inspection: &Inspection) -> String {
     let functions = inspection.functions().len();
     let memory = inspection.footprint.memory_bytes >> 10;
     let what = match (inspection.is_command, functions) {
+        _ if inspection.is_provider => {
+            "a provider of tools (`toolcell:tool/tools`), which it names when it is loaded".to_owned()
+        }
+        (_, 0) if inspection.is_hook => "a hook (`toolcell:tool/hook`), no tool".to_owned(),
         (true, 0) => "a program (`wasi:cli/run`), one tool".to_owned(),
         (_, 1) => "a component with 1 function".to_owned(),
         (_, functions) => format!("a component with {functions} functions"),

@@ -22,12 +22,15 @@ mod failure;
 mod index;
 mod init;
 mod inspected;
+mod jsonl;
 mod list;
 mod new;
 mod output;
 mod pack;
 mod ready;
 mod report;
+#[cfg(feature = "otel")]
+mod spans;
 mod terminal;
 mod toolset;
 mod trust;
@@ -57,6 +60,8 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ");
     }));
+    #[cfg(feature = "otel")]
+    let exporter = spans::start();
     let ended = catch_unwind(AssertUnwindSafe(|| match Cli::try_parse() {
         Ok(cli) => {
             let is_json = cli.command.is_json();
@@ -64,5 +69,7 @@ fn main() -> ExitCode {
         }
         Err(error) => failure::usage(&error, &arguments),
     }));
+    #[cfg(feature = "otel")]
+    spans::end(exporter);
     ended.unwrap_or_else(|_| failure::panicked(&PANIC.lock().unwrap_or_else(PoisonError::into_inner)))
 }

@@ -1,7 +1,9 @@
 //! Waiting for a future where there is nothing else to do.
 
 use anyhow::Context as _;
-use toolcell::Runtime;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use toolcell::{CancellationToken, Runtime};
 
 use crate::terminal::{Label, say};
 
@@ -10,6 +12,26 @@ pub(crate) fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
     let executor =
         tokio::runtime::Builder::new_current_thread().build().context("cannot wait for the call")?;
     Ok(executor.block_on(future))
+}
+
+/// Cancelled when somebody interrupts or ends this process: calls then end in order, with a line in the audit and
+/// their hooks' programs stopped. Whoever asks twice is not made to wait.
+#[expect(clippy::exit, reason = "the second signal is to end the process at once")]
+pub(crate) fn interrupted() -> CancellationToken {
+    let token = CancellationToken::new();
+    // Without the thread a signal ends the process at once, as it does everywhere else.
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) {
+        let token = token.clone();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                if token.is_cancelled() {
+                    std::process::exit(128 + signal);
+                }
+                token.cancel();
+            }
+        });
+    }
+    token
 }
 
 /// Warns, after something was called or compiled, that it will have to be compiled again.

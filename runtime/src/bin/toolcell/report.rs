@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcell::call::{Content, Denial, Log, Repair};
 use toolcell::limits::EffectiveLimits;
+use toolcell::policy::StateScope;
 use toolcell::{Access, Grant, Limit, Outcome, Status, Tool};
 
 use crate::terminal::{Label, print, print_line, say, say_plain};
@@ -28,7 +29,7 @@ pub(crate) fn grant_json(grant: &Grant) -> Value {
         .map(|dir| json!({ "host": dir.host, "guest": dir.guest, "access": dir.access, "deny": dir.deny }))
         .collect();
     let (env, config) = (names(&grant.env), names(&grant.config));
-    json!({ "dirs": dirs, "env": env, "config": config })
+    json!({ "dirs": dirs, "env": env, "config": config, "secrets": names(&grant.secrets), "state": grant.state })
 }
 
 fn names<V>(map: &std::collections::BTreeMap<String, V>) -> Vec<&str> {
@@ -51,6 +52,13 @@ pub(crate) fn grant_lines(grant: &Grant) -> Vec<String> {
     }
     lines.extend(grant.env.keys().map(|name| format!("env    {name}")));
     lines.extend(grant.config.keys().map(|name| format!("config {name}")));
+    if grant.state != StateScope::None {
+        lines.push(format!("state  {}", grant.state.as_str()));
+    }
+    lines.extend(grant.secrets.iter().map(|(name, secret)| match secret.readable {
+        true => format!("secret {name}, which it reads as configuration"),
+        false => format!("secret {name}, which it does not see"),
+    }));
     if lines.is_empty() {
         lines.push("nothing: no directory, network or environment".to_owned());
     }
@@ -68,14 +76,10 @@ pub(crate) fn limits_json(limits: &EffectiveLimits) -> Value {
 
 /// The limits that most calls meet, and all that somebody set, a line each.
 pub(crate) fn limit_lines(limits: &EffectiveLimits) -> Vec<String> {
-    let is_shown = |limit: &Limit| {
-        matches!(limit, Limit::Timeout | Limit::Fuel | Limit::Memory)
-            || !limits.origin(*limit).setting.is_empty()
-    };
     let line = |limit: Limit| {
         format!("{:<14} {:<12} {}", limit.name(), limit.format(limits.get(limit)), origin(limits, limit))
     };
-    Limit::ALL.into_iter().filter(is_shown).map(line).collect()
+    Limit::ALL.into_iter().map(line).collect()
 }
 
 fn origin(limits: &EffectiveLimits, limit: Limit) -> String {
@@ -102,8 +106,16 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
     format!("{path}: {} became {}", repair.from, repair.to)
 }
 
+/// What went wrong beside a call, on standard error.
+pub(crate) fn say_warnings(outcome: &Outcome) {
+    for warning in &outcome.warnings {
+        say(Label::Warning, format_args!("{}: {}: {}", warning.kind, warning.source, warning.message));
+    }
+}
+
 /// The outcome for a person: what the tool gave on standard output, all else on standard error.
 pub(crate) fn print_outcome(outcome: &Outcome, session: Option<&str>) -> std::io::Result<()> {
+    say_warnings(outcome);
     outcome.logs.iter().for_each(say_log);
     for repair in &outcome.repaired {
         say(Label::Note, format_args!("repaired {}", repair_text(repair)));

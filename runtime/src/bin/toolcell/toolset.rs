@@ -8,7 +8,7 @@ use clap::Args;
 use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
-use toolcell::policy::{Approvals, Approver, TrustStore};
+use toolcell::policy::{Approvals, Approver, StateScope, TrustStore};
 use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
@@ -41,6 +41,9 @@ pub(crate) struct ToolsetArgs {
     /// Give the --component a value of wasi:config; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub config_value: Vec<String>,
+    /// Let the --component keep values: none, call, session or persistent
+    #[arg(long, value_name = "SCOPE")]
+    pub state: Option<StateScope>,
     /// End a call after this time, as 500ms or 10s
     #[arg(long, value_name = "TIME", value_parser = |text: &str| Limit::Timeout.parse(text))]
     pub timeout: Option<u64>,
@@ -118,6 +121,7 @@ impl ToolsetArgs {
             ("--dir", !self.dirs.is_empty()),
             ("--env", !self.env.is_empty()),
             ("--config-value", !self.config_value.is_empty()),
+            ("--state", self.state.is_some()),
         ];
         if let (Some((flag, _)), true) = (given.iter().find(|(_, given)| *given), self.component.is_empty()) {
             bail!(
@@ -170,7 +174,7 @@ impl ToolsetArgs {
             }
             grant = grant.config(name, value);
         }
-        Ok(grant)
+        Ok(grant.state(self.state.unwrap_or_default()))
     }
 }
 

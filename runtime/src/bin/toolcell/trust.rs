@@ -43,10 +43,10 @@ pub(crate) fn run(args: &TrustArgs) -> anyhow::Result<ExitCode> {
         say(Label::Note, "this is your own configuration, which always holds");
     }
     let mut config = Config::load(&location, &environment)?;
-    let digest = config.digest.context("the configuration was not read from a file")?;
+    let digest = config.content().context("the configuration was not read from a file")?;
     store.add(&location.path, digest)?;
     print_line(format_args!(
-        "trusted {} as it is now ({digest}); any change of it ends that",
+        "trusted {} as it is now ({digest}); any change of it, or of what its hooks run, ends that",
         location.label
     ))?;
     for inert in config.restrict_untrusted() {

@@ -144,4 +144,24 @@ fn hooks_of_a_file_that_was_only_found_do_nothing_but_narrow() {
     assert_eq!(kinds, ["rate_limit"]);
     assert_eq!(told.iter().filter(|told| told.contains("`hook[")).count(), 5, "{told:?}");
     assert!(told.iter().any(|told| told.starts_with("toolcell.toml:2: `hook[0]`: is not run")), "{told:?}");
+    let refused: Vec<&str> = config.rules.iter().map(|rule| &*rule.origin.setting).collect();
+    assert_eq!(refused, ["hook[0]", "hook[1]", "hook[5]"], "what a program or a component would have judged");
+    assert!(config.rules.iter().all(|rule| rule.action == crate::policy::Action::Deny));
+}
+
+#[test]
+fn trust_is_in_what_hooks_run_too() {
+    let folder = project();
+    let trusted = parse(FULL, &folder).unwrap().content().unwrap();
+    assert_eq!(parse(FULL, &folder).unwrap().content(), Some(trusted));
+    for file in ["hooks/check.sh", "hooks/words.txt", "hooks/check.wasm"] {
+        let path = folder.path().join(file);
+        let before = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [before.as_slice(), b"\n"].concat()).unwrap();
+        assert_ne!(parse(FULL, &folder).unwrap().content(), Some(trusted), "{file}");
+        std::fs::write(&path, before).unwrap();
+        assert_eq!(parse(FULL, &folder).unwrap().content(), Some(trusted), "{file}");
+    }
+    let plain = parse("", &folder).unwrap();
+    assert_eq!(plain.content(), plain.digest);
 }

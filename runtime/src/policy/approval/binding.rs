@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::policy::{Access, Digest, DirGrant, Grant, RuleSource};
+use crate::policy::{Access, Digest, DirGrant, Grant, RuleSource, Secret, SecretSource};
 
 /// A tool as it is at one moment: another name, component, content or grant is another tool.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ fn identity(bound: &Bound<'_>) -> Digest {
         fields.add(field);
     }
     // Taken apart as a whole, so that a new kind of grant cannot be left out.
-    let Grant { dirs, env, config } = bound.grant;
+    let Grant { dirs, env, config, secrets, state } = bound.grant;
     fields.list("dirs", dirs.len());
     for DirGrant { host, guest, access, deny } in dirs {
         fields.bytes(host.as_os_str().as_encoded_bytes());
@@ -79,6 +79,18 @@ fn identity(bound: &Bound<'_>) -> Digest {
             fields.add(value);
         }
     }
+    // Not their values: a secret that was renewed is the same grant, and no hash of one is kept.
+    fields.list("secrets", secrets.len());
+    for (name, Secret { source, readable }) in secrets {
+        fields.add(name);
+        match source {
+            SecretSource::Env(name) => fields.add(&format!("env {name}")),
+            SecretSource::File(path) => fields.bytes(path.as_os_str().as_encoded_bytes()),
+            SecretSource::Value(_) => fields.add("value"),
+        }
+        fields.add(if *readable { "readable" } else { "kept" });
+    }
+    fields.add(state.as_str());
     fields.digest()
 }
 

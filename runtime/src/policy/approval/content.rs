@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::binding::Binding;
-use super::question::{Answer, Question};
+use super::question::{Answer, Question, session_name};
 use crate::error::{Error, Result};
 use crate::policy::private::VERSION;
 
@@ -133,7 +133,7 @@ impl Pending {
                 .map(|reason| excerpt(&format!("{} ({})", reason.text, reason.source), MAX_WORDS))
                 .collect(),
             by_rule: question.by_rule.as_deref().map(|words| excerpt(words, MAX_WORDS)),
-            session: question.session.clone().filter(|session| session.len() <= MAX_WORDS),
+            session: question.session.clone(),
             asked: now,
             binding: binding.exact.to_string(),
             rule_binding: binding.by_rule.map(|digest| digest.to_string()),
@@ -171,7 +171,7 @@ impl Pending {
             tool: self.tool.clone(),
             component: self.component.clone(),
             covers,
-            session: self.session.clone().filter(|_| scope == Scope::Session),
+            session: self.session.clone().filter(|_| matches!(scope, Scope::Session | Scope::Once)),
             given: now,
             binding,
         }))
@@ -181,14 +181,19 @@ impl Pending {
 impl Content {
     /// The approval that covers a call, the one that lasts longest first.
     pub(super) fn covering(&self, binding: &Binding, session: Option<&str>, now: u64) -> Option<&Approval> {
+        let session = session.map(session_name);
         let exact = binding.exact.to_string();
         let by_rule = binding.by_rule.map(|digest| digest.to_string());
         let covers = |approval: &&Approval| {
             lives(approval, now)
                 && match approval.scope {
                     Scope::ByRule => by_rule.as_ref() == Some(&approval.binding),
-                    Scope::Session => approval.binding == exact && approval.session.as_deref() == session,
-                    Scope::Always | Scope::Once => approval.binding == exact,
+                    Scope::Session => approval.binding == exact && approval.session == session,
+                    Scope::Once => {
+                        approval.binding == exact
+                            && (approval.session.is_none() || approval.session == session)
+                    }
+                    Scope::Always => approval.binding == exact,
                 }
         };
         let lasting = self.approvals.iter().filter(covers);

@@ -6,6 +6,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::output::{clean, clean_value};
+use crate::policy::Digest;
+
+/// The longest name of a session, in bytes, that is shown and kept; of a longer one its hash is.
+const MAX_SESSION: usize = 512;
 
 /// Everything that is asked about one call, as it may be shown on a terminal.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +27,10 @@ pub struct Question {
     pub reasons: Vec<Reason>,
     /// What [`Answer::AlwaysByRule`] would cover, in words; none if that is no answer to this question.
     pub by_rule: Option<String>,
-    /// The session of the call.
+    /// The session of the call: its name, quoted where that could not be shown as it is, or a hash of a long one.
     pub session: Option<String>,
+    /// The identifier that the caller gave the call; null if it has none.
+    pub call: Value,
 }
 
 /// One reason to ask.
@@ -84,6 +90,7 @@ impl Question {
             reasons: Vec::new(),
             by_rule: None,
             session: None,
+            call: Value::Null,
         }
     }
 
@@ -101,12 +108,28 @@ impl Question {
         self
     }
 
+    /// Sets the identifier of the call.
+    #[must_use]
+    pub fn call(mut self, id: &Value) -> Self {
+        self.call = id.clone();
+        self
+    }
+
     /// Sets the session.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
-        self.session = Some(session.to_owned());
+        self.session = Some(session_name(session));
         self
     }
+}
+
+/// A session as it is shown and compared: no two names become one, and none is more than a line.
+pub(super) fn session_name(name: &str) -> String {
+    if name.len() > MAX_SESSION {
+        return Digest::of(name.as_bytes()).to_string();
+    }
+    let is_plain = line(name) == name && !name.starts_with('"') && !name.starts_with("sha256:");
+    if is_plain { name.to_owned() } else { format!("{name:?}") }
 }
 
 /// `text` cleaned and on one line: a second one could pass for ours.

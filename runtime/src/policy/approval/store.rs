@@ -41,7 +41,8 @@ impl Approvals {
     /// A store in a folder of the user's own, which is created when it is first needed.
     pub fn folder(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        let consequence = "nothing counts as approved; the next approval starts it anew";
+        let consequence =
+            "nothing counts as approved; look at it, and run `toolcell approvals reset` to put it aside";
         let file = PrivateFile::new(path.join("approvals.json"), consequence);
         Self { inner: Arc::new(Inner { memory: Mutex::default(), folder: Some(Folder { path, file }) }) }
     }
@@ -84,9 +85,6 @@ impl Approvals {
         let Some(approval) = pending.approved(answer, now())? else { return Ok(()) };
         // Without a name, the session is this process.
         if approval.scope == Scope::Session && approval.session.is_none() {
-            if question.session.is_some() {
-                return Err(Error::Approval("the session's name is too long to be kept".to_owned()));
-            }
             return self.memory().approve(approval);
         }
         self.change(|content| content.approve(approval))
@@ -95,7 +93,7 @@ impl Approvals {
     /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// When the store cannot be written, or is damaged: a question discards nothing.
     pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
         let pending = Pending::new(identifier()?, question, binding, now());
         self.change(|content| Ok(content.pend(pending)))
@@ -147,6 +145,18 @@ impl Approvals {
         self.change(|content| Ok(content.remove(id)))
     }
 
+    /// Puts a store that is damaged, of another version, or perhaps written by others aside, so that the next question
+    /// begins anew; says where it is. None if nothing is wrong with it.
+    ///
+    /// # Errors
+    /// When it cannot be read for another reason, or not be renamed.
+    pub fn reset(&self) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.inner.folder else { return Ok(None) };
+        let file = folder.ready()?;
+        let _lock = file.lock()?;
+        file.put_damaged_aside::<Content>()
+    }
+
     fn memory(&self) -> MutexGuard<'_, Content> {
         self.inner.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,7 +195,7 @@ impl Folder {
     fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
         let file = self.ready()?;
         let _lock = file.lock()?;
-        let mut content: Content = file.read_or_start_anew()?;
+        let mut content: Content = file.read()?;
         content.prune(now());
         let changed = change(&mut content)?;
         file.write(&content)?;

@@ -210,6 +210,40 @@ fn a_question_waits_once_and_is_answered_by_its_identifier() {
 }
 
 #[test]
+fn a_once_for_a_session_is_not_spent_by_another() {
+    let a = json!({});
+    let (_scratch, stores) = stores();
+    for store in stores {
+        for session in ["s", "s\n    since nothing", &"long".repeat(300)] {
+            let id = store.pend(&question(&a).session(session), &binding(&a)).unwrap();
+            store.allow(&id, &Answer::Once).unwrap();
+            for other in [None, Some("t"), Some("s     since nothing"), Some("long")] {
+                assert!(!store.allows(&binding(&a), other).unwrap(), "{session} is not {other:?}");
+            }
+            assert!(store.allows(&binding(&a), Some(session)).unwrap(), "{session}");
+            assert!(!store.allows(&binding(&a), Some(session)).unwrap(), "{session}: once");
+        }
+        let id = store.pend(&question(&a), &binding(&a)).unwrap();
+        store.allow(&id, &Answer::Once).unwrap();
+        assert!(store.allows(&binding(&a), Some("t")).unwrap(), "no session was named");
+    }
+}
+
+#[test]
+fn a_session_is_shown_on_one_line_and_stays_its_own() {
+    let named = |name: &str| question(&json!({})).session(name).session.unwrap();
+    let hostile = "a\n    since nothing\nice\u{1b}[1m\u{202e}";
+    let shown = named(hostile);
+    assert!(!shown.contains(['\n', '\u{1b}', '\u{202e}']), "{shown:?}");
+    let long = "x".repeat(600);
+    assert!(named(&long).len() < 100);
+    assert_eq!(named("chat 7"), "chat 7");
+    let names = [hostile, &shown, &named(&shown), &long, &named(&long), "a", "\"a\""];
+    let all: std::collections::BTreeSet<String> = names.iter().map(|name| named(name)).collect();
+    assert_eq!(all.len(), names.len(), "no two become one: {all:?}");
+}
+
+#[test]
 fn questions_do_not_fill_the_disk() {
     let (scratch, [_, store]) = stores();
     let long = "\"\\é".repeat(100_000);
@@ -274,24 +308,49 @@ fn folder_and_file_are_the_owners_alone() {
 }
 
 #[test]
-fn a_damaged_store_approves_nothing_and_is_started_anew() {
+fn a_damaged_store_approves_nothing_until_its_operator_begins_anew() {
     let (scratch, [_, store]) = stores();
     let a = json!({});
     store.remember(&question(&a), &binding(&a), &Answer::Always).unwrap();
     let file = folder_of(&scratch).join("approvals.json");
     let whole = std::fs::read_to_string(&file).unwrap();
     let later = whole.replace("\"version\": 1", "\"version\": 2");
-    for damage in ["", "{", "[]", "\0\0", "{\"version\":1}", &later, whole.get(..whole.len() / 2).unwrap()] {
+    let damages = ["", "{", "[]", "\0\0", "{\"version\":1}", &later, whole.get(..whole.len() / 2).unwrap()];
+    let mut kept = std::collections::BTreeSet::new();
+    for damage in damages {
         std::fs::write(&file, damage).unwrap();
         let warning = store.allows(&binding(&a), None).unwrap_err().to_string();
         assert!(warning.contains("nothing counts as approved"), "{warning}");
         assert!(store.list().is_err() && store.pending().is_err());
+        // A call throws nothing away.
+        let told = store.pend(&question(&a), &binding(&a)).unwrap_err().to_string();
+        assert!(told.contains("`toolcell approvals reset`"), "{told}");
+        assert!(store.remember(&question(&a), &binding(&a), &Answer::Always).is_err());
+        assert!(store.allow("a-0", &Answer::Once).is_err() && store.revoke("a-0").is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damage);
+
+        let aside = store.reset().unwrap().unwrap();
+        assert_eq!(std::fs::read_to_string(&aside).unwrap(), damage);
+        assert!(kept.insert(aside), "an earlier one is kept");
         let id = store.pend(&question(&a), &binding(&a)).unwrap();
         assert!(!store.allows(&binding(&a), None).unwrap(), "{damage}");
         store.allow(&id, &Answer::Once).unwrap();
         assert!(store.allows(&binding(&a), None).unwrap());
-        assert!(file.with_extension("json.damaged").exists());
+        assert_eq!(store.reset().unwrap(), None, "nothing is wrong with it");
     }
+    assert!(kept.iter().all(|aside| aside.exists()) && kept.len() == damages.len());
+}
+
+#[test]
+fn a_store_that_cannot_be_read_now_is_left_alone() {
+    let (scratch, [_, store]) = stores();
+    let a = json!({});
+    store.remember(&question(&a), &binding(&a), &Answer::Always).unwrap();
+    let file = folder_of(&scratch).join("approvals.json");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("approvals.json", &file).unwrap();
+    assert!(store.pend(&question(&a), &binding(&a)).is_err() && store.reset().is_err());
+    assert!(file.symlink_metadata().unwrap().is_symlink());
 }
 
 /// Names the folder and a number for a child process of the test below.

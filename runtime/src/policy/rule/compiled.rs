@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use globset::GlobMatcher;
 use serde_json::Value;
 
 use super::Action;
-use super::matcher::{Compiled, Reading, folded_glob, glob};
-use super::path::{NoPaths, Remembered, fold};
+use super::matcher::{Compiled, Reading};
+use super::names::ToolGlob;
+use super::path::{NoPaths, Remembered};
 use super::set::{RuleSource, Subject};
 use super::spec::{Rule, RulePart};
 use super::words::words;
@@ -21,13 +21,6 @@ pub(super) struct CompiledRule {
     tools: Vec<ToolGlob>,
     component: Option<ToolGlob>,
     arguments: Vec<(String, Compiled)>,
-}
-
-/// A glob over names, which are in small letters: only a pattern can be in capitals.
-#[derive(Debug)]
-struct ToolGlob {
-    exact: GlobMatcher,
-    folded: GlobMatcher,
 }
 
 impl Rule {
@@ -165,36 +158,5 @@ fn find<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) -> bool {
             complete
         }
         _ => false,
-    }
-}
-
-impl ToolGlob {
-    fn new(pattern: &str) -> Result<Self, String> {
-        if pattern.is_empty() {
-            return Err("an empty pattern matches nothing; `*` is every name".to_owned());
-        }
-        Ok(Self { exact: glob(pattern)?, folded: folded_glob(pattern)? })
-    }
-
-    fn matches(&self, name: &str, reading: Reading) -> bool {
-        match reading {
-            Reading::Wide => self.exact.is_match(name) || self.folded.is_match(fold(name)),
-            Reading::Narrow => self.exact.is_match(name),
-        }
-    }
-
-    /// A tool goes by its name and by its place in the component, which a new name does not change. That place
-    /// alone, in the spelling of models or without its interface, is a name that its author chose: it may deny, not
-    /// allow.
-    fn matches_tool(&self, subject: &Subject<'_>, reading: Reading) -> bool {
-        if [subject.tool, subject.origin].into_iter().any(|name| self.matches(name, reading)) {
-            return true;
-        }
-        let function = subject.origin.rsplit('.').next().unwrap_or(subject.origin);
-        let snake = |name: &str| name.replace('-', "_");
-        reading == Reading::Wide
-            && [function.to_owned(), snake(function), snake(subject.origin)]
-                .iter()
-                .any(|name| self.matches(name, reading))
     }
 }

@@ -7,6 +7,7 @@
 
 mod compiled;
 mod matcher;
+mod names;
 mod path;
 mod set;
 mod spec;
@@ -17,8 +18,9 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 pub use matcher::Matcher;
-pub(crate) use path::lexical;
+pub(crate) use names::ToolGlob;
 pub use path::{GuestPaths, NoPaths};
+pub(crate) use path::{MAX_PATH, lexical, squeezed};
 pub use set::{Decision, RuleSource, Rules, Subject, ToolRules};
 pub use spec::{Rule, RulePart};
 

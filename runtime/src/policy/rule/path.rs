@@ -7,6 +7,9 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::matcher::Reading;
 
+/// A path of more bytes is opened by nobody, and nobody can say where it leads.
+pub(crate) const MAX_PATH: usize = 4095;
+
 /// Where paths of a guest lead.
 pub trait GuestPaths {
     /// Every place beneath the grants, in the guest's names, where a tool that is given `guest_path` may end up:
@@ -86,6 +89,10 @@ impl PathPattern {
 
     /// Whether `text`, as a tool would read it for a path, matches.
     pub(super) fn matches(&self, text: &str, reading: Reading, paths: &Remembered<'_>) -> bool {
+        if squeezed(text).len() > MAX_PATH {
+            // Where it leads is unknown, and its reader may still find a shorter way to write it.
+            return reading == Reading::Wide;
+        }
         let resolved = paths.resolved(text);
         let exact = |path: &str| self.exact.iter().any(|glob| glob.is_match(path));
         let folded = |path: &str| self.folded.iter().any(|glob| glob.is_match(path));
@@ -101,9 +108,7 @@ impl PathPattern {
             Reading::Narrow => {
                 let [written, plain] = spellings(text);
                 // Empty parts and `.` are nothing to anybody; what `..` leaves depends on who reads it.
-                let squeezed = written.split('/').filter(|name| !matches!(*name, "" | "."));
-                let squeezed = format!("/{}", squeezed.collect::<Vec<_>>().join("/"));
-                [squeezed, plain].into_iter().chain(resolved).all(|path| exact(&path))
+                [squeezed(&written), plain].into_iter().chain(resolved).all(|path| exact(&path))
             }
         }
     }
@@ -122,6 +127,12 @@ fn spellings(text: &str) -> [String; 2] {
     let plain = lexical(&written);
     let written = written.trim_end_matches('/');
     [if written.is_empty() { "/".to_owned() } else { written.to_owned() }, plain]
+}
+
+/// `path` seen from the root, without empty parts and `.`, which mean nothing to anybody; `..` stay.
+pub(crate) fn squeezed(path: &str) -> String {
+    let names = path.split('/').filter(|name| !matches!(*name, "" | "."));
+    format!("/{}", names.collect::<Vec<_>>().join("/"))
 }
 
 /// `path` seen from the root, without empty parts, `.` and `..`, by its letters alone.

@@ -22,7 +22,8 @@ pub(in crate::runtime) enum Unfit {
 impl Answering<'_> {
     /// The whole answer.
     pub fn response(&self, tool: &Tool, ended: &Ended) -> Response {
-        let mut response = Response { content: ended.chunks.clone(), ..Response::default() };
+        let logs = ended.logs.clone();
+        let mut response = Response { content: ended.chunks.clone(), logs, ..Response::default() };
         match &ended.end {
             Err(error) => response.error = Some(error.clone()),
             Ok(Returned::ToolError(value)) => {
@@ -89,6 +90,7 @@ pub(in crate::runtime) fn replace(
 
 /// The run's end with the answer that the hooks left.
 pub(in crate::runtime) fn ended(mut ended: Ended, response: Response) -> Ended {
+    ended.logs = response.logs;
     ended.end = match response.error {
         Some(error) => {
             ended.chunks = response.content;

@@ -8,13 +8,10 @@ use rustix::io::Errno;
 
 use super::kernel;
 use super::template::{DirTemplate, Root};
-use crate::policy::{GuestPaths, lexical};
+use crate::policy::{GuestPaths, MAX_PATH, lexical, squeezed};
 
 /// As many links as Linux follows in one path.
 const MAX_LINKS: u32 = 40;
-
-/// Longer paths are opened by nobody.
-const MAX_PATH: usize = 4095;
 
 /// Looks at the file system, and so **may block**: a dead network mount hangs the thread. Callers keep it off
 /// asynchronous threads. Nothing is opened beyond `O_PATH`, so neither a FIFO waits nor a device acts.
@@ -22,7 +19,8 @@ const MAX_PATH: usize = 4095;
 /// A file of several names is known by the one that is written; `deny` of a grant holds for all of them.
 impl GuestPaths for DirTemplate {
     fn resolved(&self, guest_path: &str) -> Vec<String> {
-        if guest_path.len() > MAX_PATH {
+        // Tools take empty parts and `.` away before they open anything.
+        if squeezed(guest_path).len() > MAX_PATH {
             return Vec::new();
         }
         let mut starts = vec![format!("/{guest_path}")];
@@ -138,12 +136,6 @@ fn join(guest: &str, below: &str) -> String {
     }
 }
 
-/// `path` without empty parts and `.`, which mean nothing to anybody; `..` stay.
-fn squeezed(path: &str) -> String {
-    let names = path.split('/').filter(|name| !matches!(*name, "" | "."));
-    format!("/{}", names.collect::<Vec<_>>().join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
@@ -257,6 +249,39 @@ mod tests {
         let found = template.resolved("./work/link/k");
         assert!(found.contains(&"/work/secrets/k".to_owned()), "{found:?}");
         assert!(template.resolved("").contains(&"/work".to_owned()));
+    }
+
+    #[test]
+    fn no_length_of_a_path_evades_a_rule() {
+        let (_scratch, template) = tree();
+        let subject = Subject {
+            tool: "read_file",
+            origin: "files.read-file",
+            component: "files",
+            group: None,
+            read_only: true,
+            destructive: false,
+        };
+        let deny = Rule::deny("*").argument("path", "/work/secrets/**");
+        let deny = Rules::new(vec![deny], Action::Allow).unwrap().for_tool(&subject);
+        let allow = Rule::allow("*").argument("path", "/work/a/**");
+        let allow = Rules::new(vec![allow], Action::Deny).unwrap().for_tool(&subject);
+        let action = |rules: &crate::policy::ToolRules, path: &str| {
+            let arguments = json!({ "path": path });
+            rules.decide(&arguments, &arguments, &*template).action
+        };
+        for nothing in ["./".repeat(2100), "/".repeat(4200), ".//".repeat(1500)] {
+            assert_eq!(action(&deny, &format!("/work/{nothing}link/x")), Action::Deny);
+            assert_eq!(action(&deny, &format!("{}link/x", nothing.trim_start_matches('/'))), Action::Deny);
+            assert_eq!(action(&deny, &format!("/work/{nothing}a/f")), Action::Allow);
+            assert_eq!(action(&allow, &format!("/work/{nothing}a/key")), Action::Deny);
+            assert_eq!(action(&allow, &format!("/work/{nothing}a/f")), Action::Allow);
+        }
+        // Nobody can say where these lead: they may be denied, and are not allowed.
+        for turns in ["a/../".repeat(1000), "a/b/../../".repeat(500)] {
+            assert_eq!(action(&deny, &format!("/work/{turns}link/x")), Action::Deny);
+            assert_eq!(action(&allow, &format!("/work/{turns}a/f")), Action::Deny);
+        }
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl preopens::Host for GuardedFilesystem<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let template = Arc::clone(&self.state.template);
         let mut directories = Vec::with_capacity(template.roots.len());
-        for (grant, root) in template.roots.iter().enumerate() {
+        for (grant, root) in template.roots.iter().enumerate().filter(|(_, root)| root.is_visible) {
             let fd = self.table.push(Descriptor::Dir(root.dir.clone()))?;
             let (guest, file) = (Arc::clone(&root.guest), Arc::clone(root.dir()));
             self.state.opened.insert(fd.rep(), Opened { grant, guest, file, permit: None });

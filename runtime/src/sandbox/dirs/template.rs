@@ -34,6 +34,8 @@ pub(super) struct Root {
     pub(super) guest: Arc<str>,
     pub(super) perms: FsPerms,
     pub(super) deny: DenySet,
+    /// False where it was taken away again: guests do not see it, and what it withholds stays withheld by any path.
+    pub(super) is_visible: bool,
     identity: Identity,
 }
 
@@ -71,15 +73,38 @@ impl DirTemplate {
             }
             roots.push(root);
         }
+        Ok(Self::of(roots, setting))
+    }
+
+    /// The same directories, as far as `grants` still has them, in the same or a narrower way. None is opened again: a
+    /// name on the host may have come to mean another directory since, and a tool may have seen to that.
+    ///
+    /// # Errors
+    /// [`Error::Grant`] when a pattern is wrong.
+    pub fn narrowed(&self, grants: &[DirGrant]) -> Result<Arc<Self>> {
+        let wrong = |message: String| Error::Grant { setting: self.setting.to_string(), message };
+        let mut roots = Vec::new();
+        for root in &self.roots {
+            let grant =
+                grants.iter().find(|grant| guest_path(&grant.guest).is_ok_and(|path| path == root.guest));
+            roots.push(match grant {
+                Some(grant) => root.narrowed(grant).map_err(wrong)?,
+                None => root.hidden().map_err(wrong)?,
+            });
+        }
+        Ok(Self::of(roots, &format!("the session's narrowing, or {}", self.setting)))
+    }
+
+    fn of(roots: Vec<Root>, setting: &str) -> Arc<Self> {
         let guarded = roots.iter().any(|root| !root.deny.is_empty());
-        let writable = roots.iter().any(|root| root.perms == FsPerms::ReadWrite);
+        let writable = roots.iter().any(|root| root.is_visible && root.perms == FsPerms::ReadWrite);
         let locks = if guarded && writable { device_locks(&roots) } else { Vec::new() };
-        Ok(Arc::new(Self { roots, setting: setting.into(), linked: LinkedFiles::default(), locks, guarded }))
+        Arc::new(Self { roots, setting: setting.into(), linked: LinkedFiles::default(), locks, guarded })
     }
 
     /// Whether no directory is granted.
     pub fn is_empty(&self) -> bool {
-        self.roots.is_empty()
+        !self.roots.iter().any(|root| root.is_visible)
     }
 
     /// Whether any grant withholds something, so that real places must be looked at.
@@ -114,7 +139,8 @@ impl DirTemplate {
             let rest = path.strip_prefix(root.guest.trim_end_matches('/'))?;
             (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
         };
-        let found = self.roots.iter().enumerate().filter_map(|(index, root)| Some((index, inside(root)?)));
+        let found = self.roots.iter().enumerate().filter(|(_, root)| root.is_visible);
+        let found = found.filter_map(|(index, root)| Some((index, inside(root)?)));
         found.min_by_key(|(_, rest)| rest.len())
     }
 }
@@ -146,19 +172,21 @@ impl Bases {
     }
 
     fn standing_of(&self, host: &Path) -> Standing {
-        let mut standing = Standing::Outside;
+        let (mut is_inside, mut is_above) = (false, false);
         for (base_root, relative) in self.inside(host) {
-            standing = standing.inside();
+            is_inside |= base_root.is_visible;
             for root in self.template.roots.iter().filter(|root| root.identity == base_root.identity) {
                 if root.deny.denies(relative) {
                     return Standing::Denied;
                 }
-                if root.deny.names_above(relative) {
-                    standing = Standing::Above;
-                }
+                is_above |= root.deny.names_above(relative);
             }
         }
-        standing
+        match (is_inside, is_above) {
+            (false, _) => Standing::Outside,
+            (true, true) => Standing::Above,
+            (true, false) => Standing::Granted,
+        }
     }
 
     /// Whether something below the host path could be withheld.
@@ -189,10 +217,6 @@ impl Bases {
 }
 
 impl Standing {
-    fn inside(self) -> Self {
-        if self == Self::Outside { Self::Granted } else { self }
-    }
-
     fn stricter(self, other: Self) -> Self {
         let rank = |standing| match standing {
             Self::Outside => 0,
@@ -240,7 +264,37 @@ impl Root {
         };
         let mode =
             if perms == FsPerms::ReadWrite { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-        Ok(Self { dir: Dir::new(dir, perms, mode, true), guest, perms, deny, identity })
+        Ok(Self { dir: Dir::new(dir, perms, mode, true), guest, perms, deny, is_visible: true, identity })
+    }
+
+    /// The same open directory with what `grant` leaves of it. What was withheld before stays so, by the places that
+    /// its patterns led to then.
+    fn narrowed(&self, grant: &DirGrant) -> Result<Self, String> {
+        let mut patterns = self.deny.patterns().to_vec();
+        let added: Vec<String> =
+            grant.deny.iter().filter(|pattern| !patterns.contains(pattern)).cloned().collect();
+        patterns.extend(with_real_places(self.dir(), &added).map_err(|error| format!("`deny`: {error}"))?);
+        let mut dir = self.dir.clone();
+        let mut perms = self.perms;
+        if grant.access == Access::Read {
+            perms = FsPerms::ReadOnly;
+            (dir.perms, dir.open_mode) = (perms, OpenMode::READ);
+        }
+        let deny = DenySet::compile(&patterns)?;
+        let guest = Arc::clone(&self.guest);
+        Ok(Self { dir, guest, perms, deny, is_visible: self.is_visible, identity: self.identity })
+    }
+
+    /// The same, out of the guest's sight.
+    fn hidden(&self) -> Result<Self, String> {
+        Ok(Self {
+            dir: self.dir.clone(),
+            guest: Arc::clone(&self.guest),
+            perms: self.perms,
+            deny: DenySet::compile(self.deny.patterns())?,
+            is_visible: false,
+            identity: self.identity,
+        })
     }
 
     /// The open directory.
@@ -251,6 +305,10 @@ impl Root {
 
 /// Compiles `deny`; where the plain names that a pattern begins with lead through links, also for where they lead.
 fn compile_deny(dir: &File, written: &[String]) -> Result<DenySet, String> {
+    DenySet::compile(&with_real_places(dir, written)?)
+}
+
+fn with_real_places(dir: &File, written: &[String]) -> Result<Vec<String>, String> {
     let mut patterns = written.to_vec();
     for pattern in written {
         let (literal, rest) = split_literal(&normal(pattern)?);
@@ -262,7 +320,7 @@ fn compile_deny(dir: &File, written: &[String]) -> Result<DenySet, String> {
             patterns.push(pattern);
         }
     }
-    DenySet::compile(&patterns)
+    Ok(patterns)
 }
 
 /// Where `path` really is, relative to `dir`, if that is another place inside.

@@ -1,6 +1,7 @@
 //! What a guest can import: WASI 0.2 as wasmtime-wasi serves it, with our own layers where a grant or a limit must
 //! hold, and the interfaces of `toolcell:tool`.
 
+mod keyvalue;
 mod random;
 mod refused;
 mod toolcell;
@@ -15,6 +16,8 @@ use wasmtime_wasi_config::WasiConfig;
 use super::dirs::{self, GuardedFilesystem};
 use super::state::CellState;
 
+pub(crate) use keyvalue::KeepGrant;
+pub(super) use keyvalue::Keeping;
 pub(super) use refused::add_refused;
 
 /// The linker of an engine, made once. Whatever is not here is refused by [`add_refused`] or unknown.
@@ -40,6 +43,7 @@ pub(super) fn linker(engine: &Engine) -> Result<Linker<CellState>> {
         table: &mut state.table,
     })?;
     wasmtime_wasi_config::add_to_linker(l, |state: &mut CellState| WasiConfig::new(&state.config))?;
+    keyvalue::add_to_linker(l)?;
     toolcell::add_to_linker(l)?;
     Ok(linker)
 }

@@ -9,10 +9,9 @@ use crate::call::Denial;
 use crate::sandbox::state::{CapabilityRefused, CellState};
 
 /// The capability that an interface belongs to, by the beginning of its name, and why no setting grants it.
-const REFUSED: [(&str, &str, &str); 3] = [
+const REFUSED: [(&str, &str, &str); 2] = [
     ("wasi:http/", "http", "none: this version serves no HTTP"),
     ("wasi:sockets/", "sockets", "none: sockets are never granted"),
-    ("wasi:keyvalue/", "state", "none: this version keeps no state"),
 ];
 
 /// Defines every import of `component` that is known but not granted as a refusal.

@@ -39,7 +39,7 @@ impl events::Host for CellState {
             events::Level::Error => "error",
         };
         if let Some(kept) = CellState::log(self, level, &text) {
-            self.events.log(level, kept).await;
+            self.events.log(level, &kept).await;
         }
         Ok(())
     }

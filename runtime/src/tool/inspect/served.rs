@@ -1,6 +1,6 @@
 //! The interfaces that a tool may import.
 
-use crate::policy::Grant;
+use crate::policy::{Grant, StateScope};
 
 /// The newest patch level of WASI 0.2 whose interfaces the host has in full (that of wasmtime-wasi 48). The linker
 /// takes every release 0.2.x for the same interface, older and newer: a component that asks for a newer one links
@@ -17,7 +17,7 @@ pub enum Capability {
     Http,
     /// Configuration values.
     Config,
-    /// Values kept between calls; not served by this version.
+    /// Values that are kept.
     State,
     /// Sockets: never granted.
     Sockets,
@@ -30,7 +30,7 @@ impl Capability {
             Self::Dirs => "needs `grant.dirs`",
             Self::Http => "this version serves no HTTP",
             Self::Config => "needs `config`",
-            Self::State => "this version keeps no state",
+            Self::State => "needs `grant.state`",
             Self::Sockets => "sockets are never granted",
         }
     }
@@ -39,7 +39,8 @@ impl Capability {
         match self {
             Self::Dirs => !grant.dirs.is_empty(),
             Self::Config => !grant.config.is_empty(),
-            Self::Http | Self::State | Self::Sockets => false,
+            Self::State => grant.state != StateScope::None,
+            Self::Http | Self::Sockets => false,
         }
     }
 }

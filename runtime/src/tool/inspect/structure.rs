@@ -124,6 +124,12 @@ pub(super) fn structure(bytes: &[u8]) -> Result<Structure, NotATool> {
     Ok(Structure { imports: pass.imports, exports: pass.exports, footprint: pass.footprint })
 }
 
+/// Validates everything, function bodies included, as a compiler would before it begins.
+pub(super) fn code(bytes: &[u8]) -> Result<(), NotATool> {
+    let checked = Validator::new_with_features(FEATURES).validate_all(bytes);
+    checked.map(drop).map_err(|error| NotATool::from_wasm(&error, bytes.len()))
+}
+
 /// A component or module whose end is not yet reached. The index spaces hold what one instance of each item
 /// takes; what is imported is not defined here and takes nothing of ours.
 #[derive(Debug, Default)]

@@ -343,7 +343,7 @@ fn unmet_imports_are_listed_all_at_once() {
     insta::assert_snapshot!(report.to_string(), @r"
     unknown: `acme:db/conn@1.0.0`, `wasi:cli/teleport@0.2.0`, `wasi:nn/graph@0.2.0-rc-2024-10-28`, `plain`
     version not supported: `wasi:cli/environment@0.3.0` (served: 0.2.x), `wasi:cli/stdout@0.2.0-rc-2023-11-10` (served: 0.2.x), `wasi:io/streams` (served: 0.2.x), `wasi:config/store@0.2.0-draft` (served: 0.2.0-rc.1), `toolcell:tool/files@2.0.0` (served: 1.x)
-    refused when used: `wasi:config/store@0.2.0-rc.1` (needs `config`), `wasi:keyvalue/batch@0.2.0-draft` (this version keeps no state)
+    refused when used: `wasi:config/store@0.2.0-rc.1` (needs `config`), `wasi:keyvalue/batch@0.2.0-draft` (needs `grant.state`)
     ");
     let refusal = report.refusal().unwrap();
     assert!(

@@ -8,6 +8,7 @@ mod bombs;
 mod clock;
 mod echo;
 mod host;
+mod keep;
 mod loops;
 mod memory;
 mod paths;

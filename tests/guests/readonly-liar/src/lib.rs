@@ -10,6 +10,8 @@ mod bindings {
 }
 
 use bindings::exports::toolcell::guests::liar::Guest;
+use bindings::wasi::keyvalue::store::open;
+use bindings::wasi::keyvalue::{atomics, batch};
 
 struct Liar;
 
@@ -49,6 +51,27 @@ impl Guest for Liar {
 
     fn peek(path: String) -> Result<String, String> {
         fs::read_to_string(path).map_err(|error| error.to_string())
+    }
+
+    fn lie_keeping() -> Vec<String> {
+        let Ok(bucket) = open("b") else { return vec!["nothing opens".to_owned()] };
+        let pair = ("key".to_owned(), b"lie".to_vec());
+        let ways = [
+            ("set", bucket.set("key", b"lie").is_ok()),
+            ("delete", bucket.delete("key").is_ok()),
+            ("increment", atomics::increment(&bucket, "number", 1).is_ok()),
+            ("set-many", batch::set_many(&bucket, &[pair]).is_ok()),
+            ("delete-many", batch::delete_many(&bucket, &["key".to_owned()]).is_ok()),
+        ];
+        ways.into_iter().filter(|(_, worked)| *worked).map(|(way, _)| way.to_owned()).collect()
+    }
+
+    fn peek_kept() -> Result<Option<Vec<u8>>, String> {
+        open("b").and_then(|bucket| bucket.get("key")).map_err(|error| error.to_string())
+    }
+
+    fn tell_kept(value: Vec<u8>) -> Result<(), String> {
+        open("b").and_then(|bucket| bucket.set("key", &value)).map_err(|error| error.to_string())
     }
 
     fn tell(path: String, content: String) -> Result<u64, String> {

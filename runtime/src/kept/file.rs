@@ -1,0 +1,243 @@
+//! Values that outlive their call: one SQLite file for each component, opened by each call that needs it.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params,
+};
+
+use super::{ENTRY_BYTES, KeepError, Kept, PAGE, size, sum};
+use crate::policy::ensure_private;
+
+/// How long the values of a session stay that is not used any more.
+const SESSION_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The version of the tables, in the file's own number for that.
+const VERSION: i64 = 1;
+
+/// `id` is the order in which keys came, and what a cursor is; it is never given twice.
+const TABLES: &str = "
+CREATE TABLE entry (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  scope TEXT NOT NULL, bucket TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
+  UNIQUE (scope, bucket, key));
+CREATE TABLE scope (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
+PRAGMA user_version = 1;";
+
+/// One scope of a component's file.
+pub(crate) struct File {
+    connection: Connection,
+    scope: String,
+}
+
+impl File {
+    pub fn open(path: &Path, scope: &str, patience: Duration) -> Kept<Self> {
+        if let Some(folder) = path.parent() {
+            // The paths of our own folders are none of the guest's business.
+            ensure_private(folder).map_err(|_| failed("its folder is not there for us alone"))?;
+        }
+        // Made before it is opened, so that it and what is put beside it are for their owner alone.
+        let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+        made.map_err(|error| KeepError::Failed(error.kind().to_string()))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(path, flags).map_err(told)?;
+        connection.busy_timeout(patience).map_err(told)?;
+        // A log beside the file: readers wait for nobody, and what was written when its call returned is on the disk.
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(told)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(told)?;
+        let mut file = Self { connection, scope: scope.to_owned() };
+        file.prepare()?;
+        Ok(file)
+    }
+
+    /// Makes the tables in a new file, and refuses one of another version.
+    fn prepare(&mut self) -> Kept<()> {
+        let version = |connection: &Connection| {
+            connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(told)
+        };
+        if version(&self.connection)? == 0 {
+            let transaction = self.write()?;
+            if version(&transaction)? == 0 {
+                transaction.execute_batch(TABLES).map_err(told)?;
+            }
+            transaction.commit().map_err(told)?;
+        }
+        match version(&self.connection)? {
+            VERSION => Ok(()),
+            _ => Err(failed("it was written by another version")),
+        }
+    }
+
+    pub fn patience(&mut self, patience: Duration) -> Kept<()> {
+        self.connection.busy_timeout(patience).map_err(told)
+    }
+
+    pub fn get(&self, bucket: &str, key: &str) -> Kept<Option<Vec<u8>>> {
+        let sql = "SELECT value FROM entry WHERE scope = ?1 AND bucket = ?2 AND key = ?3";
+        let mut value = self.connection.prepare(sql).map_err(told)?;
+        value.query_row(params![self.scope, bucket, key], |row| row.get(0)).optional().map_err(told)
+    }
+
+    pub fn exists(&self, bucket: &str, key: &str) -> Kept<bool> {
+        let sql = "SELECT 1 FROM entry WHERE scope = ?1 AND bucket = ?2 AND key = ?3";
+        let mut found = self.connection.prepare(sql).map_err(told)?;
+        found.exists(params![self.scope, bucket, key]).map_err(told)
+    }
+
+    pub fn keys(&self, bucket: &str, cursor: Option<u64>) -> Kept<(Vec<String>, Option<u64>)> {
+        let sql =
+            "SELECT id, key FROM entry WHERE scope = ?1 AND bucket = ?2 AND id > ?3 ORDER BY id LIMIT ?4";
+        let after = i64::try_from(cursor.unwrap_or(0)).unwrap_or(i64::MAX);
+        let most = i64::try_from(PAGE).unwrap_or(i64::MAX).saturating_add(1);
+        let mut page = self.connection.prepare(sql).map_err(told)?;
+        let rows =
+            page.query_map(params![self.scope, bucket, after, most], |row| Ok((row.get(0)?, row.get(1)?)));
+        let mut keys: Vec<(i64, String)> = rows.and_then(Iterator::collect).map_err(told)?;
+        let more = keys.len() > PAGE;
+        keys.truncate(PAGE);
+        let last = keys.last().and_then(|(id, _)| u64::try_from(*id).ok()).filter(|_| more);
+        Ok((keys.into_iter().map(|(_, key)| key).collect(), last))
+    }
+
+    pub fn set(&mut self, bucket: &str, entries: &[(String, Vec<u8>)], room: u64) -> Kept<()> {
+        let scope = self.scope.clone();
+        let transaction = self.write()?;
+        Writing { transaction: &transaction, scope: &scope, bucket }.set(entries, room)?;
+        transaction.commit().map_err(told)
+    }
+
+    pub fn delete(&mut self, bucket: &str, keys: &[String]) -> Kept<()> {
+        let scope = self.scope.clone();
+        let transaction = self.write()?;
+        Writing { transaction: &transaction, scope: &scope, bucket }.delete(keys)?;
+        transaction.commit().map_err(told)
+    }
+
+    pub fn increment(&mut self, bucket: &str, key: &str, delta: u64, room: u64) -> Kept<u64> {
+        let scope = self.scope.clone();
+        let transaction = self.write()?;
+        let writing = Writing { transaction: &transaction, scope: &scope, bucket };
+        let sum = sum(writing.value(key)?.as_deref(), delta)?;
+        writing.set(&[(key.to_owned(), sum.to_string().into_bytes())], room)?;
+        transaction.commit().map_err(told)?;
+        Ok(sum)
+    }
+
+    /// What the database finds out about its own file.
+    #[cfg(test)]
+    pub fn integrity(&self) -> String {
+        let checked = self.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0));
+        checked.unwrap_or_else(|error| error.to_string())
+    }
+
+    /// A transaction that is the only writing one from its start: it never has to be begun anew.
+    fn write(&mut self) -> Kept<Transaction<'_>> {
+        self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)
+    }
+}
+
+/// Changes that are made together. What is not committed is undone when the transaction is dropped.
+struct Writing<'a> {
+    transaction: &'a Transaction<'a>,
+    scope: &'a str,
+    bucket: &'a str,
+}
+
+impl Writing<'_> {
+    fn set(&self, entries: &[(String, Vec<u8>)], room: u64) -> Kept<()> {
+        let sql = "INSERT INTO entry (scope, bucket, key, value) VALUES (?1, ?2, ?3, ?4) \
+                   ON CONFLICT (scope, bucket, key) DO UPDATE SET value = excluded.value";
+        let before = self.bytes()?;
+        let mut bytes = before;
+        for (key, value) in entries {
+            bytes = bytes.saturating_sub(self.size_of(key)?).saturating_add(size(key, value));
+            let mut insert = self.transaction.prepare(sql).map_err(told)?;
+            insert.execute(params![self.scope, self.bucket, key, value]).map_err(told)?;
+        }
+        if bytes > room && bytes > before {
+            return Err(KeepError::Full { wanted: bytes });
+        }
+        self.keep_bytes(bytes)
+    }
+
+    fn delete(&self, keys: &[String]) -> Kept<()> {
+        let sql = "DELETE FROM entry WHERE scope = ?1 AND bucket = ?2 AND key = ?3";
+        let mut bytes = self.bytes()?;
+        for key in keys {
+            bytes = bytes.saturating_sub(self.size_of(key)?);
+            let mut delete = self.transaction.prepare(sql).map_err(told)?;
+            delete.execute(params![self.scope, self.bucket, key]).map_err(told)?;
+        }
+        self.keep_bytes(bytes)
+    }
+
+    fn value(&self, key: &str) -> Kept<Option<Vec<u8>>> {
+        let sql = "SELECT value FROM entry WHERE scope = ?1 AND bucket = ?2 AND key = ?3";
+        let mut value = self.transaction.prepare(sql).map_err(told)?;
+        value.query_row(params![self.scope, self.bucket, key], |row| row.get(0)).optional().map_err(told)
+    }
+
+    /// What the entry of `key` counts now.
+    fn size_of(&self, key: &str) -> Kept<u64> {
+        let sql = "SELECT length(value) FROM entry WHERE scope = ?1 AND bucket = ?2 AND key = ?3";
+        let mut length = self.transaction.prepare(sql).map_err(told)?;
+        let length: Option<i64> = length
+            .query_row(params![self.scope, self.bucket, key], |row| row.get(0))
+            .optional()
+            .map_err(told)?;
+        let Some(length) = length.and_then(|length| u64::try_from(length).ok()) else { return Ok(0) };
+        let key = u64::try_from(key.len()).unwrap_or(u64::MAX);
+        Ok(length.saturating_add(key).saturating_add(ENTRY_BYTES))
+    }
+
+    fn bytes(&self) -> Kept<u64> {
+        let sql = "SELECT bytes FROM scope WHERE name = ?1";
+        let mut bytes = self.transaction.prepare(sql).map_err(told)?;
+        let bytes: Option<i64> = bytes.query_row([self.scope], |row| row.get(0)).optional().map_err(told)?;
+        Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0))
+    }
+
+    /// Notes what the scope counts and that it is in use, and forgets sessions that are not.
+    fn keep_bytes(&self, bytes: u64) -> Kept<()> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let sql = "INSERT INTO scope (name, bytes, used) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes, used = excluded.used";
+        let mut keep = self.transaction.prepare(sql).map_err(told)?;
+        keep.execute(params![self.scope, bytes, seconds(now)]).map_err(told)?;
+        let old = seconds(now.saturating_sub(SESSION_AGE));
+        let sql = "SELECT name FROM scope WHERE name LIKE 'session %' AND used < ?1 LIMIT 1";
+        let mut unused = self.transaction.prepare(sql).map_err(told)?;
+        let unused: Option<String> = unused.query_row([old], |row| row.get(0)).optional().map_err(told)?;
+        if let Some(name) = unused {
+            for sql in ["DELETE FROM entry WHERE scope = ?1", "DELETE FROM scope WHERE name = ?1"] {
+                self.transaction.execute(sql, [&name]).map_err(told)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the database says, in words without paths or statements.
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn told(error: rusqlite::Error) -> KeepError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => KeepError::Busy,
+        Some(ErrorCode::DiskFull) => failed("the disk is full"),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => failed("its file is damaged"),
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            failed("its file cannot be opened for writing")
+        }
+        _ => failed("its file cannot be read or written"),
+    }
+}
+
+fn failed(words: &str) -> KeepError {
+    KeepError::Failed(words.to_owned())
+}

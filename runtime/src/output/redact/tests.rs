@@ -1,0 +1,238 @@
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::call::{CallError, Content, Denial, Ended, ErrorKind, Log, Returned};
+
+fn redactor(secrets: &[(&str, &str)]) -> Redactor {
+    Redactor::new(secrets.iter().copied()).unwrap().unwrap()
+}
+
+/// 200 secrets as they are planted: tokens, passwords with everything in them, other scripts, several lines.
+fn planted() -> Vec<String> {
+    (0..200_u32)
+        .map(|number| match number % 5 {
+            0 => format!("sk-{number:04}-AbCdEf0123456789"),
+            1 => format!("p@ss/w\"rd\\{number} <&>+=?"),
+            2 => format!("пароль-{number}-ключ🔑"),
+            3 => format!("-----BEGIN-----\nline {number}/+==\n-----END-----\n"),
+            _ => format!("{:08}", 73_000_000 + number * 7),
+        })
+        .collect()
+}
+
+/// What a secret looks like when programs write it.
+fn written(secret: &str) -> Vec<String> {
+    let mut all = vec![secret.to_owned(), serde_json::to_string(secret).unwrap()];
+    all.push(serde_json::to_string(&serde_json::to_string(secret).unwrap()).unwrap());
+    let percent = |kept: &str, lower: bool| -> String {
+        secret
+            .bytes()
+            .map(|byte| match char::from(byte) {
+                letter if letter.is_ascii_alphanumeric() || kept.contains(letter) => letter.to_string(),
+                _ if lower => format!("%{byte:02x}"),
+                _ => format!("%{byte:02X}"),
+            })
+            .collect()
+    };
+    for lower in [false, true] {
+        all.push(percent("-._~", lower));
+        all.push(percent("", lower));
+    }
+    all.push(secret.bytes().map(|byte| format!("{byte:02x}")).collect());
+    for before in ["", "x", "xy", "xyz"] {
+        for after in ["", "q", "qr"] {
+            let bytes = format!("{before}{secret}{after}");
+            all.push(STANDARD.encode(&bytes));
+            all.push(URL_SAFE.encode(&bytes));
+            all.push(STANDARD_NO_PAD.encode(&bytes));
+            all.push(URL_SAFE_NO_PAD.encode(&bytes));
+        }
+    }
+    all
+}
+
+fn check(redactor: &Redactor, text: &str, context: &str) {
+    assert!(!redactor.is_in(text), "{context}: {text:?}");
+}
+
+#[test]
+fn no_spelling_of_any_planted_secret_survives() {
+    for secret in planted() {
+        let redactor = redactor(&[("key", &secret)]);
+        for spelled in written(&secret) {
+            let redacted = redactor.text(&format!("before {spelled} after")).into_owned();
+            check(&redactor, &redacted, &secret);
+            assert!(redacted.contains("[redacted:key]"), "{spelled:?} of {secret:?}: {redacted}");
+            assert!(redacted.starts_with("before ") && redacted.ends_with(" after"), "{redacted}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_leaves_no_half_at_any_offset() {
+    for secret in planted().iter().take(20) {
+        let redactor = redactor(&[("key", secret)]);
+        for spelled in written(secret) {
+            let spelled = spelled.trim_matches('"');
+            let found = redactor.automaton.find(spelled).unwrap();
+            let spelled = &spelled[found.range()];
+            for (at, _) in spelled.char_indices().skip(1) {
+                let (start, end) = spelled.split_at(at);
+                assert_eq!(redactor.cut_end(&format!("kept. {start}")), "kept. ", "{spelled} at {at}");
+                assert_eq!(redactor.cut_start(&format!("{end} .kept")), " .kept", "{spelled} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_are_one_text_at_every_border() {
+    for secret in planted().iter().take(20) {
+        let redactor = Arc::new(redactor(&[("key", secret)]));
+        for (at, _) in secret.char_indices().skip(1) {
+            let (start, end) = secret.split_at(at);
+            let (mut first, mut second) = (format!("a {start}"), format!("{end} b"));
+            redactor.pieces(&mut [&mut first, &mut second]);
+            assert_eq!((first.as_str(), second.as_str()), ("a [redacted:key]", " b"));
+
+            let mut stream = RedactingStream::new(Arc::clone(&redactor));
+            let mut shown = stream.piece(&format!("a {start}"));
+            assert!(shown.len() <= 2, "{shown:?} came too early");
+            shown.push_str(&stream.piece(&format!("{end} b")));
+            shown.push_str(&stream.rest());
+            assert_eq!(shown, "a [redacted:key] b");
+
+            let mut stream = RedactingStream::new(Arc::clone(&redactor));
+            let shown = [stream.record(&format!("a {start}")), stream.record(&format!("{end} b"))];
+            let left: usize = shown.iter().map(|shown| shown.replace("[redacted:key]", "").len()).sum();
+            assert!(left <= 4 + 3, "{shown:?}");
+        }
+    }
+}
+
+#[test]
+fn overlapping_and_repeating_secrets_leave_nothing() {
+    let overlapping = redactor(&[("one", "abcdefgh"), ("two", "efghijklmn")]);
+    assert_eq!(overlapping.text("x abcdefghijklmn y"), "x [redacted:two] y");
+    let repeating = redactor(&[("key", "abcabcab")]);
+    assert_eq!(repeating.text("abcabcabcabcab"), "[redacted:key]");
+    assert_eq!(repeating.cut_end("- abcabcabcabc"), "- [redacted:key]");
+    assert_eq!(repeating.cut_start("cabcabcabcab -"), "[redacted:key] -");
+    assert_eq!(repeating.text("unharmed abcabca"), "unharmed abcabca");
+}
+
+#[test]
+fn what_cleaning_would_put_together_is_found() {
+    let redactor = redactor(&[("key", "hunter2-hunter2")]);
+    for hidden in ["hunter2-\u{1b}[31mhunter2", "hunter2\u{200b}-hunter2", "hunter\u{0}2-hunter2"] {
+        let redacted = redactor.text(hidden).into_owned();
+        assert!(!clean(&redacted).contains("hunter2-hunter2"), "{redacted:?}");
+    }
+}
+
+#[test]
+fn keys_values_and_numbers_are_redacted() {
+    let redactor = redactor(&[("key", "hunter2-hunter2"), ("pin", "12345678")]);
+    let mut value = json!({
+        "hunter2-hunter2": ["hunter2-hunter2", { "a": "xhunter2-hunter2x" }],
+        "n": 912_345_678, "m": 1234567, "other": true,
+    });
+    redactor.value(&mut value);
+    assert_eq!(
+        value,
+        json!({
+            "[redacted:key]": ["[redacted:key]", { "a": "x[redacted:key]x" }],
+            "n": "9[redacted:pin]", "m": 1234567, "other": true,
+        })
+    );
+}
+
+#[test]
+fn every_part_of_an_end_is_redacted() {
+    let secret = "hunter2-hunter2";
+    let redactor = redactor(&[("key", secret)]);
+    let mut error = CallError::new(ErrorKind::ToolError, format!("m {secret}")).help(format!("h {secret}"));
+    error.details = Some(json!({ secret: secret }));
+    let mut ended = Ended::failed(error);
+    ended.chunks = vec![
+        Content::Text { text: "hunter2-".to_owned() },
+        Content::Text { text: "hunter2".to_owned() },
+        Content::Image {
+            data: STANDARD.encode(format!("GIF89a{secret}")),
+            mime_type: "image/gif".to_owned(),
+        },
+        Content::Link {
+            uri: format!("https://x/?k={secret}"),
+            name: Some(secret.to_owned()),
+            mime_type: None,
+        },
+        Content::Json { json: json!([secret]) },
+    ];
+    ended.logs = vec![Log::new("info", "hunter2"), Log::new("stderr", "-hunter2")];
+    ended.denials = vec![
+        Denial::new("dirs", "open", format!("/{secret}"), "s"),
+        Denial::new("dirs", "open", "/w/hunter2-hun…", "s"),
+    ];
+    redactor.ended(&mut ended);
+    check(&redactor, &format!("{ended:?}"), "an end");
+    assert_eq!(ended.denials[1].target, "/w/…");
+    assert_eq!(ended.logs[0].text, "[redacted:key]");
+    assert!(matches!(&ended.chunks[2], Content::Text { text } if text.contains("left out")));
+    let mut ended = Ended::from(Ok(Returned::Value(Some(json!(format!("x{secret}"))))));
+    redactor.ended(&mut ended);
+    assert!(matches!(ended.end, Ok(Returned::Value(Some(Value::String(text)))) if text == "x[redacted:key]"));
+}
+
+#[test]
+fn nothing_shows_what_is_looked_for() {
+    let shown = format!("{:?}", redactor(&[("key", "hunter2-hunter2")]));
+    assert!(!shown.contains("hunter"), "{shown}");
+    assert!(Redactor::new([]).unwrap().is_none());
+}
+
+proptest! {
+    /// Whatever the text and wherever it is split: what was shown, put together, has no secret in it.
+    #[test]
+    fn no_secret_survives_in_any_text(
+        secrets in prop::collection::vec("[ab]{8,12}|\\PC{8,10}", 1..3),
+        parts in prop::collection::vec((0..4_usize, "[ab]{0,6}|\\PC{0,6}", 0..40_usize), 0..12),
+        splits in prop::collection::vec(0..400_usize, 0..8),
+    ) {
+        let names = ["one", "two", "three"];
+        let named: Vec<(&str, &str)> = names.into_iter().zip(secrets.iter().map(String::as_str)).collect();
+        let redactor = Arc::new(redactor(&named));
+        prop_assume!(!named.iter().any(|(name, _)| redactor.is_in(&mark(name))));
+        let mut text = String::new();
+        for (which, noise, spelling) in &parts {
+            text.push_str(noise);
+            if let Some(secret) = secrets.get(*which) {
+                let spelled = written(secret);
+                text.push_str(&spelled[spelling % spelled.len()]);
+            }
+        }
+        prop_assert!(!redactor.is_in(&redactor.text(&text)));
+
+        let mut splits: Vec<usize> = splits.iter().map(|at| text.floor_char_boundary(*at)).collect();
+        splits.extend([0, text.len()]);
+        splits.sort_unstable();
+        let mut pieces: Vec<String> =
+            splits.windows(2).map(|ends| text[ends[0]..ends[1]].to_owned()).collect();
+        let mut stream = RedactingStream::new(Arc::clone(&redactor));
+        let mut shown: String = pieces.iter().map(|piece| stream.piece(piece)).collect();
+        shown.push_str(&stream.rest());
+        prop_assert!(!redactor.is_in(&shown), "{shown:?}");
+        redactor.pieces(&mut pieces.iter_mut().collect::<Vec<_>>());
+        prop_assert!(!redactor.is_in(&pieces.concat()));
+
+        let middle = text.floor_char_boundary(text.len() / 2);
+        let cut = format!("{}\n...\n{}", redactor.cut_end(&text[..middle]), redactor.cut_start(&text[middle..]));
+        prop_assert!(!redactor.is_in(&cut));
+    }
+}

@@ -1,0 +1,32 @@
+//! Arguments with a secret in them, for whom that is none of their business.
+
+use serde_json::Value;
+
+use crate::hook::HookCall;
+
+/// The arguments of a call while hooks see others in their place, without its tool's secrets.
+pub(super) struct Hidden {
+    real: Value,
+    shown: Value,
+}
+
+/// Hides the tool's secrets in the call's arguments, if there are any.
+pub(super) fn hide(call: &mut HookCall) -> Option<Hidden> {
+    let redactor = call.tool.redactor()?;
+    let mut shown = call.arguments.clone();
+    redactor.value(&mut shown);
+    if shown == call.arguments {
+        return None;
+    }
+    let real = std::mem::replace(&mut call.arguments, shown.clone());
+    Some(Hidden { real, shown })
+}
+
+/// Gives the call its arguments back. What a hook has rewritten stays as it was rewritten.
+pub(super) fn reveal(call: &mut HookCall, hidden: Option<Hidden>) {
+    if let Some(Hidden { real, shown }) = hidden
+        && call.arguments == shown
+    {
+        call.arguments = real;
+    }
+}

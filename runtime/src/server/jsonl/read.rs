@@ -1,0 +1,119 @@
+//! One line to a request, or what is wrong with it.
+
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+use super::id::Id;
+use super::reply::{Refusal, Reply};
+use super::request::Request;
+use crate::output::clean;
+use crate::schema::{Bounds, ParseError, RepairMode, nearest, parse_arguments};
+
+/// Levels of a line: those of arguments, and of a batch around them.
+const DEPTH: usize = 104;
+
+/// Characters of a message; what a client wrote may be in it.
+const MAX_MESSAGE: usize = 600;
+
+/// Why a line is no request.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// The line's own id, if it can be read.
+    pub id: Option<Id>,
+    pub kind: Refusal,
+    pub message: String,
+}
+
+impl From<Refused> for Reply {
+    fn from(refused: Refused) -> Self {
+        let message = clean(&refused.message).chars().take(MAX_MESSAGE).collect();
+        Self::Error { id: refused.id, kind: refused.kind, message }
+    }
+}
+
+/// Reads the request that `line` is.
+pub(super) fn request(line: Vec<u8>) -> Result<Request, Refused> {
+    let unreadable = |message: String| Refused { id: None, kind: Refusal::Unreadable, message };
+    let text = String::from_utf8(line).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        unreadable(format!("the line is not UTF-8 from byte {place} on"))
+    })?;
+    let object = object(&text).map_err(unreadable)?;
+    let written = object.get("id").ok_or("the request has no `id`; give it a string or a whole number");
+    let id = written
+        .map_err(str::to_owned)
+        .and_then(|id| Id::deserialize(id).map_err(|error| format!("`id`: {error}")));
+    let id = id.map_err(|message| Refused { id: None, kind: Refusal::Invalid, message })?;
+    let object = Value::Object(object);
+    Request::deserialize(&object).map_err(|error| {
+        let message = explained(&object, &error.to_string());
+        Refused { id: Some(id), kind: Refusal::Invalid, message }
+    })
+}
+
+/// The one JSON object that a line is to be, read strictly: of a key that is there twice, two readers would take
+/// different ones.
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    let text = text.trim_matches([' ', '\t', '\r']);
+    if text.is_empty() {
+        return Err("the line is empty; write one JSON object a line".to_owned());
+    }
+    let bounds = Bounds { bytes: text.len(), depth: DEPTH };
+    match parse_arguments(text, bounds, RepairMode::Off) {
+        Ok((Value::Object(object), _)) if text != "null" => Ok(object),
+        Err(ParseError::Syntax { column, problem, hint, .. }) => {
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            Err(format!("the line is not valid JSON: {problem} at column {column}{hint}"))
+        }
+        Err(ParseError::TooDeep { max }) => Err(format!("the line nests deeper than {max} levels")),
+        Err(ParseError::NotAnObject { got }) => {
+            Err(format!("a request is one JSON object a line, not {got}"))
+        }
+        _ => Err("a request is one JSON object a line".to_owned()),
+    }
+}
+
+/// What is wrong with an object, with the field that it is about and the name that was probably meant.
+fn explained(object: &Value, problem: &str) -> String {
+    let field = field(object).map(|(field, problem)| format!("`{field}`: {problem}"));
+    let told = field.unwrap_or_else(|| problem.to_owned());
+    let names: Vec<&str> = problem.split('`').skip(1).step_by(2).collect();
+    match names.split_first() {
+        Some((written, known)) if problem.starts_with("unknown") => {
+            let near = nearest(written, known.iter().copied());
+            let meant = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            format!("{told}{meant}")
+        }
+        _ => told,
+    }
+}
+
+/// The field whose value is wrong, and how: the one that is wrong without the others, too.
+fn field(object: &Value) -> Option<(String, String)> {
+    let fields = object.as_object()?;
+    let (kind, id) = (fields.get("type")?, fields.get("id")?);
+    let problem = |more: Option<(&str, Value)>| {
+        let mut alone = Map::from_iter([("type".to_owned(), kind.clone()), ("id".to_owned(), id.clone())]);
+        alone.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        Request::deserialize(&Value::Object(alone)).err().map(|error| error.to_string())
+    };
+    if problem(None).is_some_and(|problem| problem.starts_with("unknown")) {
+        return None;
+    }
+    for (name, value) in fields.iter().filter(|(name, _)| !matches!(name.as_str(), "type" | "id")) {
+        let unknown = format!("unknown field `{name}`");
+        let wrong =
+            |value: Value| problem(Some((name, value))).filter(|problem| !problem.starts_with(&unknown));
+        let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+        let of_item = |(at, item): (usize, &Value)| Some((at, wrong(Value::Array(vec![item.clone()]))?));
+        // A list that is wrong when it is empty is so as a whole.
+        let whole = if value.is_array() { Value::Array(Vec::new()) } else { value.clone() };
+        if let Some(problem) = wrong(whole).filter(|problem| !problem.starts_with("missing")) {
+            return Some((name.clone(), problem));
+        }
+        if let Some((at, problem)) = items.iter().enumerate().find_map(of_item) {
+            return Some((format!("{name}[{at}]"), problem));
+        }
+    }
+    None
+}
