@@ -130,3 +130,17 @@ fn a_search_counts_what_it_may_not_read() {
         "{text}"
     );
 }
+
+#[tokio::test]
+async fn a_folder_whose_contents_are_withheld_is_not_called_empty() {
+    let folder = tree();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let runtime = file_tools(folder.path());
+    let outcome = call(&runtime, "list_dir", json!({ "path": "secret" })).await;
+    assert_eq!(outcome.text(), "[what is in the folder is withheld from tools]");
+    let denial = outcome.denials.first().unwrap();
+    assert!(denial.capability == "dirs" && denial.target.starts_with("/work/secret/"), "{denial:?}");
+    let outcome = call(&runtime, "list_dir", json!({ "path": "empty" })).await;
+    assert_eq!(outcome.text(), "[the folder is empty]");
+    assert_eq!(outcome.denials, []);
+}

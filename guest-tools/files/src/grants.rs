@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::text::visible;
+
 /// The granted directories by the names that the guest knows, in the host's order.
 pub struct Grants {
     dirs: Vec<PathBuf>,
@@ -46,6 +48,14 @@ impl Grants {
     pub fn holder(&self, path: &Path) -> Option<&Path> {
         let path = normalize(path);
         self.dirs.iter().map(PathBuf::as_path).find(|dir| path.starts_with(dir))
+    }
+
+    /// The granted directories below `path`, sorted by their paths, where none holds it itself.
+    pub fn below(&self, path: &Path) -> Vec<&Path> {
+        let mut below: Vec<&Path> =
+            self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.starts_with(path)).collect();
+        below.sort();
+        if self.holder(path).is_some() { Vec::new() } else { below }
     }
 
     /// Says what is wrong when `action` (a verb: `read`, `list`) failed at `path`.
@@ -105,15 +115,20 @@ impl Grants {
     }
 
     fn names(&self) -> String {
-        let names: Vec<String> = self.dirs.iter().map(|dir| dir.display().to_string()).collect();
+        let names: Vec<String> = self.dirs.iter().map(|dir| spelled(dir)).collect();
         names.join(", ")
     }
+}
+
+/// A path on one line, whatever is in it.
+pub fn spelled(path: &Path) -> String {
+    visible(&path.display().to_string())
 }
 
 /// A path for a message, shortened where it is absurdly long.
 pub fn show(path: &Path) -> String {
     const LONGEST: usize = 300;
-    let text = path.display().to_string();
+    let text = spelled(path);
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
@@ -178,6 +193,11 @@ fn refusal(error: &io::Error) -> Option<Refusal> {
 /// Whether the operating system refuses, by the file's own permissions.
 pub fn is_locked(error: &io::Error) -> bool {
     refusal(error) == Some(Refusal::Permissions)
+}
+
+/// Whether the operator refuses: nothing grants it, or `deny` withholds it.
+pub fn is_withheld(error: &io::Error) -> bool {
+    refusal(error) == Some(Refusal::Policy)
 }
 
 #[cfg(test)]

@@ -8,8 +8,10 @@ pub struct Span {
     pub first: u64,
     /// How many are shown from there.
     pub shown: u64,
-    /// How many there are altogether.
+    /// How many there are altogether, as far as they were counted.
     pub total: u64,
+    /// Whether counting stopped before the end, with the page full.
+    pub more: bool,
 }
 
 impl Span {
@@ -17,7 +19,7 @@ impl Span {
     pub fn from(offset: Option<u32>) -> Result<Self, String> {
         match offset {
             Some(0) => Err("offset counts from 1".to_owned()),
-            offset => Ok(Self { first: u64::from(offset.unwrap_or(1)), shown: 0, total: 0 }),
+            offset => Ok(Self { first: u64::from(offset.unwrap_or(1)), shown: 0, total: 0, more: false }),
         }
     }
 
@@ -33,22 +35,24 @@ impl Span {
     /// # Errors
     /// When the page would begin past the last result.
     pub fn note(&self, what: &str, among: &str) -> Result<Option<String>, String> {
-        let Self { first, shown, total } = *self;
+        let Self { first, shown, total, more } = *self;
         let next = first + shown;
         if first > total {
             // Where there is nothing at all, that is the answer.
             return if total == 0 { Ok(None) } else { Err(past_the_end(first, total, what, among)) };
         }
+        let counted = if more { format!("at least {total}") } else { total.to_string() };
         if shown == 0 {
             let next = first + 1;
-            let rest = if first < total { format!("; go on with offset {next}") } else { String::new() };
+            let rest =
+                if first < total || more { format!("; go on with offset {next}") } else { String::new() };
             return Ok(Some(format!(
-                "number {first} of {total} {what}{among} does not fit the output{rest}"
+                "number {first} of {counted} {what}{among} does not fit the output{rest}"
             )));
         }
-        if next <= total {
+        if next <= total || more {
             let last = next - 1;
-            return Ok(Some(format!("{what} {first}-{last} of {total}{among}; go on with offset {next}")));
+            return Ok(Some(format!("{what} {first}-{last} of {counted}{among}; go on with offset {next}")));
         }
         Ok((first > 1).then(|| format!("{what} {first}-{total} of {total}{among}: the last")))
     }
@@ -78,8 +82,15 @@ mod tests {
             ((5, 0, 5), Ok(Some("number 5 of 5 entries does not fit the output"))),
         ];
         for ((first, shown, total), expected) in cases {
-            let note = Span { first, shown, total }.note("entries", "");
+            let note = Span { first, shown, total, more: false }.note("entries", "");
             assert_eq!(note, expected.map(|note| note.map(str::to_owned)).map_err(str::to_owned));
+        }
+        for (shown, expected) in [
+            (5, "entries 1-5 of at least 5; go on with offset 6"),
+            (0, "number 1 of at least 5 entries does not fit the output; go on with offset 2"),
+        ] {
+            let span = Span { first: 1, shown, total: 5, more: true };
+            assert_eq!(span.note("entries", ""), Ok(Some(expected.to_owned())));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Text as it lies in files: lines, their endings, and bytes that are no text.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead};
 
 /// How much of a file's beginning is looked at to tell text from binary.
@@ -8,10 +9,15 @@ pub const HEAD: usize = 8 * 1024;
 /// Why the file that begins with `head` is not text for these tools, if so.
 pub fn not_text(head: &[u8]) -> Option<&'static str> {
     let head = head.get(..HEAD).unwrap_or(head);
-    if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+    if is_utf16(head) {
         return Some("UTF-16 text, which this tool does not read");
     }
     memchr::memchr(0, head).map(|_| "a binary file")
+}
+
+/// Whether the byte order mark of UTF-16 stands at the beginning.
+pub fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
 /// `bytes` as text, at most `max` bytes of it; bytes that are not UTF-8 become U+FFFD.
@@ -22,6 +28,34 @@ pub fn lossy(bytes: &[u8], max: usize) -> String {
         text.pop();
     }
     text
+}
+
+/// Stands for a carriage return inside a line: left as it is, it would begin a line that the file does not have.
+pub const CARRIAGE_RETURN: &str = "\u{240d}";
+
+/// A line's text as it is shown.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') { Cow::Owned(text.replace('\r', CARRIAGE_RETURN)) } else { Cow::Borrowed(text) }
+}
+
+/// `name` with an escape, as `\n` or `\u{1b}`, for every character that ends a line or is not seen: a name must not
+/// pass for a line of the tool's own.
+pub fn visible(name: &str) -> String {
+    let mut visible = String::with_capacity(name.len());
+    for character in name.chars() {
+        if is_seen(character) {
+            visible.push(character);
+        } else {
+            visible.extend(character.escape_default());
+        }
+    }
+    visible
+}
+
+/// Controls, line and paragraph separators, byte order marks and what turns the direction of text are not.
+fn is_seen(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// One line that was read.
@@ -168,6 +202,15 @@ mod tests {
         assert_eq!(not_text("äöü\r\n\x1b[0m".as_bytes()), None);
         assert_eq!(not_text(b"\x7fELF\x02\x01\x01\0\0"), Some("a binary file"));
         assert!(not_text(&[0xff, 0xfe, b'a', 0]).unwrap().contains("UTF-16"));
+    }
+
+    #[test]
+    fn a_name_is_one_line() {
+        assert_eq!(visible("ä b\\n.txt"), "ä b\\n.txt");
+        assert_eq!(
+            visible("a\n[b]\r\t\u{1b}[2J\u{85}\u{2028}\u{202e}"),
+            r"a\n[b]\r\t\u{1b}[2J\u{85}\u{2028}\u{202e}"
+        );
     }
 
     #[test]

@@ -194,6 +194,8 @@ mod tests {
             assert_eq!(edited.as_deref(), Ok(expected), "{content:?} {old:?} {new:?}");
         }
         assert_eq!(edited(b"caf\xe9 au lait\n", "lait", "the", false), Ok(b"caf\xe9 au the\n".to_vec()));
+        assert_eq!(edited(b"a\rb\r\nc\n", "a\rb\n", "a\rB\n", false), Ok(b"a\rB\r\nc\n".to_vec()));
+        assert_eq!(edited("␍".as_bytes(), "␍", "x", false), Ok(b"x".to_vec()));
         assert_eq!(edited(b"aXbXc", "X", "--", true), Ok(b"a--b--c".to_vec()));
         assert_eq!(edited(b"aaa", "aa", "b", true), Ok(b"ba".to_vec()));
     }
@@ -206,6 +208,7 @@ mod tests {
             ("a", "", "x", "old is empty"),
             ("a", "a", "a", "the same"),
             ("a\r\n", "a\n", "a\r\n", "differ only in line endings"),
+            ("a\rb\r\n", "a␍b\n", "x", "`␍` is how read_file shows a carriage return; write it as `\\r`"),
             ("a\0", "a", "b", "is a binary file (2 bytes)"),
         ] {
             let message = edited(content.as_bytes(), old, new, false).unwrap_err();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
+use crate::grants::spelled;
 use crate::page::Page;
 use crate::span::Span;
 use crate::walk::{self, Filter};
@@ -38,7 +39,10 @@ pub fn glob(workspace: &Workspace, query: &Query<'_>) -> Answer {
         source::folder(&workspace.grants, &root)?;
     }
     let base: PathBuf = root.join(shape.base).components().collect();
-    if let Err(error) = std::fs::metadata(&base) {
+    let granted = workspace.grants.below(&base);
+    if granted.is_empty()
+        && let Err(error) = std::fs::metadata(&base)
+    {
         if error.kind() != std::io::ErrorKind::NotFound || workspace.grants.holder(&base).is_none() {
             return Err(workspace.grants.explain("list", &base, &error));
         }
@@ -47,20 +51,33 @@ pub fn glob(workspace: &Workspace, query: &Query<'_>) -> Answer {
 
     let mut page = Page::new(workspace.budget);
     let mut unreadable = 0u64;
-    let filter = Filter { ignored: skip_ignored, globs: None, depth: shape.depth };
-    for entry in walk::entries(&workspace.grants, &base, filter) {
-        let Ok(entry) = entry else {
-            unreadable += 1;
-            continue;
-        };
-        let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        if !shape.fits(entry.path().strip_prefix(&base).unwrap_or(entry.path()), folder) {
-            continue;
-        }
-        if span.count() && span.shown < MOST {
+    let mut meet = |path: &Path, folder: bool| {
+        let fits = shape.fits(path.strip_prefix(&base).unwrap_or(path), folder);
+        if fits && span.count() && span.shown < MOST {
             let end = if folder { "/" } else { "" };
-            span.shown += u64::from(page.add(&format!("{}{end}", entry.path().display())));
+            span.shown += u64::from(page.add(&format!("{}{end}", spelled(path))));
         }
+    };
+    // What lies above the granted directories is not there to be walked through; they themselves are.
+    for &dir in &granted {
+        meet(dir, true);
+    }
+    let outside = !granted.is_empty();
+    let roots = if granted.is_empty() { vec![base.as_path()] } else { granted };
+    for root in roots {
+        let above = root.strip_prefix(&base).map_or(0, |path| path.components().count());
+        let depth = shape.depth.map(|depth| depth.saturating_sub(above));
+        let filter = Filter { ignored: skip_ignored, globs: None, depth };
+        for entry in walk::entries(&workspace.grants, root, filter) {
+            match entry {
+                Ok(entry) => meet(entry.path(), entry.file_type().is_some_and(|kind| kind.is_dir())),
+                Err(_) => unreadable += 1,
+            }
+        }
+    }
+    if span.total == 0 && outside && shape.literal {
+        let missing = std::io::ErrorKind::NotFound.into();
+        return Err(workspace.grants.explain("list", &root.join(pattern), &missing));
     }
     let mut notes = Vec::from_iter(span.note("paths", "")?);
     if span.total == 0 {
@@ -79,6 +96,8 @@ struct Shape<'a> {
     matcher: globset::GlobMatcher,
     folders_only: bool,
     depth: Option<usize>,
+    /// Whether it is the one path that it spells.
+    literal: bool,
 }
 
 impl<'a> Shape<'a> {
@@ -95,7 +114,7 @@ impl<'a> Shape<'a> {
             .compile_matcher();
         let bounded = !rest.contains("**") && !rest.contains('{');
         let depth = bounded.then(|| rest.matches('/').count() + 1);
-        Ok(Self { base, matcher, folders_only, depth })
+        Ok(Self { base, matcher, folders_only, depth, literal: literal == pattern })
     }
 
     fn fits(&self, path: &Path, folder: bool) -> bool {
@@ -162,6 +181,37 @@ mod tests {
         }
         assert!(found("*", Some("a.rs"), false).ends_with("is not a folder"));
         assert!(found("*", Some("none"), false).ends_with("does not exist"));
+    }
+
+    #[test]
+    fn a_pattern_may_name_granted_directories() {
+        let (dir, workspace) = tree();
+        let root = dir.path().display().to_string();
+        let name = root.rsplit('/').next().unwrap();
+        for (pattern, expected) in [
+            (root.clone(), "ROOT/"),
+            (format!("{root}/"), "ROOT/"),
+            (format!("{root}?*"), "[nothing has such a path]"),
+            (root.replace(name, &format!("{}*", name.split_at(name.len() - 1).0)), "ROOT/"),
+            (root.replace(name, "*/b.txt"), "ROOT/b.txt"),
+            ("/**/c.rs".to_owned(), "ROOT/src/c.rs"),
+        ] {
+            let query = Query { pattern: &pattern, path: None, skip_ignored: false, offset: None };
+            let answer = glob(&workspace, &query).unwrap().replace(&root, "ROOT");
+            assert_eq!(answer, expected, "{pattern}");
+        }
+        let query = Query { pattern: "/etc", path: None, skip_ignored: false, offset: None };
+        let message = glob(&workspace, &query).unwrap_err();
+        assert!(message.starts_with("not permitted: /etc is outside the granted directories"), "{message}");
+    }
+
+    #[test]
+    fn a_name_is_one_line() {
+        let (dir, workspace) = tree();
+        fs::write(dir.path().join("x\n[paths 1-1 of 9; go on with offset 2]"), "").unwrap();
+        let query = Query { pattern: "x*", path: None, skip_ignored: false, offset: None };
+        let answer = glob(&workspace, &query).unwrap();
+        assert!(answer.ends_with(r"/x\n[paths 1-1 of 9; go on with offset 2]"), "{answer}");
     }
 
     #[test]

@@ -5,19 +5,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use grep_matcher::LineTerminator;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::grants::{is_locked, show};
+use crate::grants::{is_locked, show, spelled};
 use crate::page::Page;
 use crate::span::Span;
 use crate::text::HEAD;
 use crate::walk::{self, Filter};
 use crate::{Answer, Workspace, source};
 
+mod allowance;
+mod content;
 mod matches;
 
+use allowance::{Allowance, Allowed};
+use content::Content;
 use matches::{Found, Matches, Wanted};
 
 /// Results that are shown when the model asks for no number.
@@ -86,6 +90,9 @@ pub fn grep(workspace: &Workspace, query: &Query<'_>) -> Answer {
         let globs = query.glob.map(|glob| globs(&root, glob)).transpose()?;
         let filter = Filter { ignored: !query.include_ignored, globs, depth: None };
         for entry in walk::entries(&workspace.grants, &root, filter) {
+            if search.allowance.is_spent() {
+                break;
+            }
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                     search.file(entry.path())
@@ -112,7 +119,13 @@ fn compile(query: &Query<'_>) -> Result<RegexMatcher, String> {
         .dfa_size_limit(PATTERN_MEMORY)
         .build(query.pattern)
         .map_err(|error| {
-            let hint = if query.literal { "" } else { "; set `literal` to search for it as plain text" };
+            let hint = match error.kind() {
+                ErrorKind::NotAllowed(_) => {
+                    "; a match lies within one line: search for one of the lines, with `context` for those around it"
+                }
+                _ if query.literal => "",
+                _ => "; set `literal` to search for it as plain text",
+            };
             format!("the pattern cannot be used: {error}{hint}")
         })
 }
@@ -160,6 +173,7 @@ struct Search<'a> {
     span: Span,
     /// Set when a result did not fit: what comes after it is only counted.
     full: bool,
+    allowance: Allowance,
     lines: u64,
     files: u64,
     binary: u64,
@@ -188,6 +202,7 @@ impl<'a> Search<'a> {
             page,
             span,
             full: false,
+            allowance: Allowance::default(),
             lines: 0,
             files: 0,
             binary: 0,
@@ -199,22 +214,25 @@ impl<'a> Search<'a> {
     }
 
     fn file(&mut self, path: &Path) {
+        self.allowance.spend_file();
+        let mut content = match Content::open(path) {
+            Ok(Some(content)) => content,
+            Ok(None) => return self.binary += 1,
+            Err(error) => return self.failed(path, &error),
+        };
         let start = self.page.mark();
-        let left = if self.show == Show::Lines && !self.full { self.max - self.span.shown } else { 0 };
-        let wanted = Wanted { passed: (self.span.first - 1).saturating_sub(self.lines), left };
-        let mut matches = Matches::new(self.matcher, &mut self.page, path, wanted);
+        let wanted = self.wanted();
+        let mut matches = Matches::new(self.matcher, &mut self.page, path, wanted, &self.allowance);
         matches.first_only = self.show == Show::Files;
-        let ended = self.searcher.search_path(self.matcher, path, &mut matches);
+        let allowed = Allowed { bytes: &mut content, allowance: &self.allowance };
+        let ended = self.searcher.search_reader(self.matcher, allowed, &mut matches);
         let Found { lines, shown, full, nul } = matches.found;
         match ended {
-            // The searcher has no kind of its own for a line that does not fit its memory.
-            Err(error) if error.kind() == io::ErrorKind::Other => self.long_lines.add(Some(path)),
-            Err(error) if is_locked(&error) => self.locked.add(Some(path)),
-            Err(_) => self.unreadable.add(Some(path)),
-            Ok(()) => {}
+            Err(error) if !self.allowance.is_spent() => self.failed(path, &error),
+            _ => {}
         }
-        match nul {
-            // What a binary file happens to hold before its first NUL is no text.
+        match content.nul.or(nul) {
+            // UTF-16 only: what a binary file happens to hold before its first NUL is no text.
             Some(at) if at < HEAD as u64 => {
                 self.binary += 1;
                 self.page.rewind(start);
@@ -232,10 +250,32 @@ impl<'a> Search<'a> {
                     self.span.total += lines;
                     self.span.shown += shown;
                 }
-                Show::Files => self.list(&path.display().to_string()),
-                Show::Counts => self.list(&format!("{}: {lines}", path.display())),
+                Show::Files => self.list(&spelled(path)),
+                Show::Counts => self.list(&format!("{}: {lines}", spelled(path))),
             }
         }
+    }
+
+    /// Which lines of the next file are to be shown.
+    fn wanted(&self) -> Wanted {
+        match self.show {
+            Show::Lines => Wanted {
+                passed: (self.span.first - 1).saturating_sub(self.lines),
+                left: if self.full { 0 } else { self.max - self.span.shown },
+            },
+            Show::Files | Show::Counts => Wanted { passed: u64::MAX, left: 0 },
+        }
+    }
+
+    /// Notes that a file was not searched to its end.
+    fn failed(&mut self, path: &Path, error: &io::Error) {
+        let tally = match error.kind() {
+            // The searcher has no kind of its own for a line that does not fit its memory.
+            io::ErrorKind::Other => &mut self.long_lines,
+            _ if is_locked(error) => &mut self.locked,
+            _ => &mut self.unreadable,
+        };
+        tally.add(Some(path));
     }
 
     /// Adds the line of a file, where files are what is shown.
@@ -243,9 +283,15 @@ impl<'a> Search<'a> {
         if self.span.count() && self.span.shown < self.max {
             self.span.shown += u64::from(self.page.add(line));
         }
+        if self.span.total >= self.span.first
+            && (self.span.shown == self.max || self.span.first + self.span.shown <= self.span.total)
+        {
+            self.allowance.begin();
+        }
     }
 
-    fn close(self) -> Answer {
+    fn close(mut self) -> Answer {
+        self.span.more = self.allowance.is_spent();
         let (what, among) = match (self.show, self.files) {
             (Show::Lines, 1) => ("matching lines", " in 1 file".to_owned()),
             (Show::Lines, files) => ("matching lines", format!(" in {files} files")),
@@ -385,6 +431,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_shown_is_counted_to_a_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = format!("match{}\n", " ".repeat(1_018));
+        fs::write(dir.path().join("a"), line.repeat(100)).unwrap();
+        fs::write(dir.path().join("b"), line.repeat(150_000)).unwrap();
+        fs::write(dir.path().join("c"), line).unwrap();
+        let found = |query| run(dir.path(), &query, 40_000);
+        let query = Query { pattern: "match", max_results: 2, ..QUERY };
+        let page = found(query);
+        let (_, note) = page.rsplit_once('\n').unwrap();
+        let total = note
+            .strip_prefix("[matching lines 1-2 of at least ")
+            .and_then(|rest| rest.strip_suffix(" in 2 files; go on with offset 3]"))
+            .unwrap_or(note);
+        assert!((130_000..150_000).contains(&total.parse::<u32>().unwrap()), "{note}");
+        let last = found(Query { offset: Some(150_101), ..query });
+        assert!(last.ends_with("[matching lines 150101-150101 of 150101 in 3 files: the last]"), "{last}");
+        let files = Query { show: Show::Counts, max_results: 1, ..query };
+        assert_eq!(found(files), "a: 100\n[files 1-1 of at least 2; go on with offset 2]");
+        assert_eq!(
+            found(Query { offset: Some(2), ..files }),
+            "b: 150000\n[files 2-2 of 3; go on with offset 3]"
+        );
+        assert_eq!(found(Query { show: Show::Files, ..files }), "a\n[files 1-1 of 3; go on with offset 2]");
+    }
+
+    #[test]
     fn pages_follow_each_other() {
         let two = Query { pattern: "t", max_results: 2, glob: Some("*.{rs,txt}"), ..QUERY };
         check(two, "a.txt\n2: two\n3: three\n[matching lines 1-2 of 4 in 2 files; go on with offset 3]");
@@ -436,10 +509,39 @@ mod tests {
     }
 
     #[test]
+    fn context_that_does_not_fit_gives_way_to_its_match() {
+        let dir = tempfile::tempdir().unwrap();
+        let context = [&[0xe9; 400][..], b"\n"].concat().repeat(60);
+        fs::write(dir.path().join("f"), [context, b"needle\nafter\n".to_vec()].concat()).unwrap();
+        let query = Query { pattern: "needle", context: 50, ..QUERY };
+        let found = run(dir.path(), &query, 40_000);
+        assert!(found.starts_with("f\n29- \u{fffd}"), "{found}");
+        assert!(found.ends_with("\u{fffd}\n61: needle\n62- after"), "{found}");
+        assert_eq!(run(dir.path(), &query, 1_600), "f\n61: needle\n62- after");
+        fs::write(dir.path().join("e"), "needle\n").unwrap();
+        let paged = "e\n1: needle\n[matching lines 1-1 of 2 in 2 files; go on with offset 2]";
+        assert_eq!(run(dir.path(), &query, 1_600), paged);
+    }
+
+    #[test]
+    fn neither_names_nor_lines_pass_for_other_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("x\n[no line matches]"), "one\r2: two\r\n").unwrap();
+        let query = Query { pattern: "two", ..QUERY };
+        let name = r"x\n[no line matches]";
+        assert_eq!(run(dir.path(), &query, 40_000), format!("{name}\n1: one\u{240d}2: two"));
+        assert_eq!(run(dir.path(), &Query { show: Show::Files, ..query }, 40_000), name);
+        assert_eq!(run(dir.path(), &Query { show: Show::Counts, ..query }, 40_000), format!("{name}: 1"));
+    }
+
+    #[test]
     fn bad_queries_say_what_to_change() {
         for (query, expected) in [
             (Query { pattern: "(", ..QUERY }, "unclosed group"),
-            (Query { pattern: "a\nb", ..QUERY }, "is not allowed"),
+            (Query { pattern: "a\nb", ..QUERY }, "a match lies within one line"),
+            (Query { pattern: r"a\nb", ..QUERY }, "a match lies within one line"),
+            (Query { pattern: "a\nb", literal: true, ..QUERY }, "a match lies within one line"),
+            (Query { pattern: "(", ..QUERY }, "set `literal`"),
             (Query { pattern: "(?=x)", ..QUERY }, "look-around"),
             (Query { pattern: r"\w{100000}{1000}", ..QUERY }, "the pattern cannot be used"),
             (Query { pattern: "", ..QUERY }, "the pattern is empty"),
@@ -452,6 +554,29 @@ mod tests {
             let message = run(tree().path(), &query, 40_000);
             assert!(message.starts_with("error: ") && message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn a_file_is_searched_up_to_its_nul() {
+        let dir = tempfile::tempdir().unwrap();
+        let content = [&b"needle\n"[..], &b"x\n".repeat(5_000), b"needle\0\nneedle\n"].concat();
+        fs::write(dir.path().join("f"), content).unwrap();
+        let note = "[1 file searched only up to a NUL byte: f]";
+        for (show, expected) in [
+            (Show::Lines, format!("f\n1: needle\n5002: needle\n{note}")),
+            (Show::Files, "f".to_owned()),
+            (Show::Counts, format!("f: 2\n{note}")),
+        ] {
+            let found = run(dir.path(), &Query { pattern: "needle", show, ..QUERY }, 40_000);
+            assert_eq!(found, expected, "{show:?}");
+        }
+        fs::write(dir.path().join("f"), [b"x\n".repeat(HEAD / 2), b"\0needle\n".to_vec()].concat()).unwrap();
+        let found = run(dir.path(), &Query { pattern: "needle", ..QUERY }, 40_000);
+        assert_eq!(found, format!("[no line matches]\n{note}"));
+        let wide: Vec<u8> = "\u{feff}needle\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        fs::write(dir.path().join("f"), wide).unwrap();
+        let found = run(dir.path(), &Query { pattern: "needle", ..QUERY }, 40_000);
+        assert_eq!(found, "f\n1: needle");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::grants::show;
 use crate::page::Page;
-use crate::text::{Ending, lossy, not_text, read_line, skip_lines};
+use crate::text::{CARRIAGE_RETURN, Ending, lossy, not_text, one_line, read_line, skip_lines};
 use crate::{Answer, Workspace, source};
 
 /// Lines of a page when the model asks for no number.
@@ -82,12 +82,23 @@ struct Shown {
     bom: bool,
     crlf: u64,
     not_utf8: bool,
+    carriage_return: bool,
     open_end: bool,
 }
 
 impl Shown {
     fn new(page: Page, first: u64, bom: bool) -> Self {
-        Self { page, first, lines: 0, passed: 0, bom, crlf: 0, not_utf8: false, open_end: false }
+        Self {
+            page,
+            first,
+            lines: 0,
+            passed: 0,
+            bom,
+            crlf: 0,
+            not_utf8: false,
+            carriage_return: false,
+            open_end: false,
+        }
     }
 
     /// Adds the line whose beginning is `kept`, unless it does not fit.
@@ -96,8 +107,12 @@ impl Shown {
         let kept = if self.bom && self.lines == 0 { kept.strip_prefix(BOM).unwrap_or(kept) } else { kept };
         // A line that alone is more than the page is cut rather than never shown.
         let room = if self.lines == 0 { self.page.room().saturating_sub(60) } else { usize::MAX };
-        let whole = length <= LONGEST_LINE as u64 && kept.len() <= room;
-        let text = if whole { lossy(kept, kept.len()) } else { lossy(kept, room.min(LONGEST_LINE - 1)) };
+        let long = length > LONGEST_LINE as u64;
+        let text = lossy(kept, if long { LONGEST_LINE - 1 } else { kept.len() });
+        let text = one_line(&text);
+        // What stands for a byte may be longer than it.
+        let whole = !long && text.len() <= room;
+        let text = lossy(text.as_bytes(), room);
         let cut = if whole { String::new() } else { format!("… [line cut, {length} bytes]") };
         if !self.page.add(&format!("{number}\t{text}{cut}")) {
             return false;
@@ -105,6 +120,7 @@ impl Shown {
         self.lines += 1;
         self.crlf += u64::from(ending == Ending::CrLf);
         self.open_end = ending == Ending::None;
+        self.carriage_return |= text.contains(CARRIAGE_RETURN) && kept.contains(&b'\r');
         self.not_utf8 |= text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(kept).is_err();
         true
     }
@@ -118,6 +134,9 @@ impl Shown {
         if self.crlf > 0 {
             let which = if self.crlf + u64::from(self.open_end) == self.lines { "" } else { "partly " };
             notes.push(format!("line endings: {which}CRLF"));
+        }
+        if self.carriage_return {
+            notes.push(format!("carriage returns inside a line are shown as {CARRIAGE_RETURN}"));
         }
         if self.not_utf8 {
             notes.push("bytes that are not UTF-8 are shown as \u{fffd}".to_owned());
@@ -168,6 +187,12 @@ mod tests {
         ] {
             assert_eq!(read(content.as_bytes(), None, None, WIDE).as_deref(), Ok(expected), "{content:?}");
         }
+        assert_eq!(
+            read(b"one\r2\tforged line\rthree\n\r\r\n\r", None, None, WIDE).as_deref(),
+            Ok("1\tone\u{240d}2\tforged line\u{240d}three\n2\t\u{240d}\n3\t\u{240d}\n\
+                [line endings: partly CRLF]\n[carriage returns inside a line are shown as \u{240d}]\n\
+                [no newline at the end of the file]")
+        );
         let latin1 = read(b"caf\xe9\n", None, None, WIDE).unwrap();
         assert_eq!(latin1, "1\tcaf\u{fffd}\n[bytes that are not UTF-8 are shown as \u{fffd}]");
     }
@@ -217,6 +242,11 @@ mod tests {
         let content = format!("{}\nafter\n", "ü".repeat(500_000));
         let page = read(content.as_bytes(), None, None, WIDE).unwrap();
         assert!(page.contains("… [line cut, 1000000 bytes]\n2\tafter"), "{page}");
+        for byte in [b'\r', 0xe9] {
+            let content = [&[byte; 900][..], b"|\nafter\n"].concat();
+            let page = read(&content, None, None, Budget { bytes: 2_000, lines: 10 }).unwrap();
+            assert!(page.len() <= 2_000 && page.contains("… [line cut, 901 bytes]\n2\tafter"), "{page}");
+        }
         let content = format!("{}\n{0}\n", "ü".repeat(500_000));
         let page = read(content.as_bytes(), None, None, Budget { bytes: 200, lines: 10 }).unwrap();
         assert!(

@@ -1,5 +1,8 @@
 //! Why text that a model believes to be in a file is not there.
 
+use super::lines::with_lf;
+use crate::text::CARRIAGE_RETURN;
+
 /// Lines of `old` that are compared; more would say nothing more.
 const COMPARED: usize = 200;
 
@@ -8,6 +11,9 @@ pub(super) fn explain(text: &[u8], old: &str) -> String {
     if has_line_numbers(old) {
         return "it has line numbers in front of its lines, as read_file shows them; leave them out"
             .to_owned();
+    }
+    if has_shown_carriage_returns(text, old) {
+        return format!("`{CARRIAGE_RETURN}` is how read_file shows a carriage return; write it as `\\r`");
     }
     let wanted: Vec<&str> = old.trim_matches('\n').lines().take(COMPARED).collect();
     if wanted.iter().all(|line| line.trim().is_empty()) {
@@ -58,6 +64,11 @@ fn position<'a>(
 /// The bytes that are no whitespace.
 fn squeezed(line: &[u8]) -> impl Iterator<Item = &u8> {
     line.iter().filter(|byte| !byte.is_ascii_whitespace())
+}
+
+fn has_shown_carriage_returns(text: &[u8], old: &str) -> bool {
+    let meant = with_lf(old).replace(CARRIAGE_RETURN, "\r");
+    old.contains(CARRIAGE_RETURN) && memchr::memmem::find(text, meant.as_bytes()).is_some()
 }
 
 fn has_line_numbers(old: &str) -> bool {

@@ -7,8 +7,10 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
+use super::allowance::Allowance;
+use crate::grants::spelled;
 use crate::page::{Mark, Page};
-use crate::text::lossy;
+use crate::text::{lossy, one_line};
 
 /// Bytes of a line that are shown, around its match.
 const LONGEST_LINE: usize = 400;
@@ -41,6 +43,7 @@ pub(super) struct Matches<'a> {
     page: &'a mut Page,
     path: &'a Path,
     wanted: Wanted,
+    allowance: &'a Allowance,
     /// Context that comes onto the page together with the match it belongs to.
     pending: Vec<String>,
     /// Where the page was before the match that was shown last, as long as its context goes on.
@@ -51,12 +54,19 @@ pub(super) struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, page: &'a mut Page, path: &'a Path, wanted: Wanted) -> Self {
+    pub(super) fn new(
+        matcher: &'a RegexMatcher,
+        page: &'a mut Page,
+        path: &'a Path,
+        wanted: Wanted,
+        allowance: &'a Allowance,
+    ) -> Self {
         Self {
             matcher,
             page,
             path,
             wanted,
+            allowance,
             pending: Vec::new(),
             last_shown: None,
             first_only: false,
@@ -69,17 +79,25 @@ impl<'a> Matches<'a> {
         !self.found.full && self.found.shown < self.wanted.left
     }
 
-    /// Adds a match with the context before it, all or nothing. Says where the page was before.
+    /// Adds a match with the context before it, all or nothing. Says where the page was before. On an empty page the
+    /// context gives way, the farthest first, or no page would ever show the match.
     fn add(&mut self, line: &str) -> Option<Mark> {
         let start = self.page.mark();
+        let context = std::mem::take(&mut self.pending);
+        let dispensable = if start.is_start() { context.len() } else { 0 };
+        let added = (0..=dispensable)
+            .any(|left_out| self.add_all(start, context.get(left_out..).unwrap_or_default(), line));
+        added.then_some(start)
+    }
+
+    fn add_all(&mut self, start: Mark, context: &[String], line: &str) -> bool {
         let headed = self.found.shown > 0
-            || ((self.page.is_empty() || self.page.add(""))
-                && self.page.add(&self.path.display().to_string()));
-        let added = headed && self.pending.drain(..).all(|line| self.page.add(&line)) && self.page.add(line);
+            || ((self.page.is_empty() || self.page.add("")) && self.page.add(&spelled(self.path)));
+        let added = headed && context.iter().all(|line| self.page.add(line)) && self.page.add(line);
         if !added {
             self.page.rewind(start);
         }
-        added.then_some(start)
+        added
     }
 
     /// Adds context after a match. Where it does not fit, the match moves to the next page with all that is around it,
@@ -90,6 +108,7 @@ impl<'a> Matches<'a> {
         }
         self.last_shown = None;
         self.found.full = true;
+        self.allowance.begin();
         if !before.is_start() {
             self.page.rewind(before);
             self.found.shown -= 1;
@@ -101,13 +120,14 @@ impl<'a> Matches<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let number = number.unwrap_or_default();
         if line.len() <= LONGEST_LINE {
-            return format!("{number}{mark} {}", lossy(line, LONGEST_LINE));
+            return format!("{number}{mark} {}", one_line(&lossy(line, LONGEST_LINE)));
         }
         let matched = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
         let start = matched.saturating_sub(LONGEST_LINE / 4).min(line.len() - LONGEST_LINE);
         // Not inside a character: the bytes that continue one are passed.
         let start = (start..line.len()).find(|&at| line[at] & 0xc0 != 0x80).unwrap_or(start);
         let text = lossy(&line[start..], LONGEST_LINE);
+        let text = one_line(&text);
         let before = if start > 0 { "…" } else { "" };
         let after = if start + LONGEST_LINE < line.len() { "…" } else { "" };
         format!("{number}{mark} {before}{text}{after}")
@@ -127,6 +147,9 @@ impl Sink for Matches<'_> {
             self.last_shown = self.add(&line);
             self.found.full = self.last_shown.is_none();
             self.found.shown += u64::from(self.last_shown.is_some());
+        }
+        if self.found.lines > self.wanted.passed && !self.open() {
+            self.allowance.begin();
         }
         Ok(!self.first_only)
     }
