@@ -116,7 +116,10 @@ async fn a_folder_loads_what_is_good_and_warns_of_the_rest() {
     let wrong = wrong_files().len();
     let runtime = built(builder().component(ToolComponent::file(folder.path()).name("tools")));
     let names: Vec<String> = runtime.list().iter().map(|tool| tool.name().to_owned()).collect();
-    assert_eq!(names, ["lie", "lie_in_every_way", "peek", "seven", "tell"]);
+    assert_eq!(
+        names,
+        ["lie", "lie_in_every_way", "lie_keeping", "peek", "peek_kept", "seven", "tell", "tell_kept"]
+    );
     let skipped: Vec<&String> =
         runtime.warnings().iter().filter(|warning| warning.starts_with("skipped")).collect();
     assert_eq!(skipped.len(), wrong, "{:#?}", runtime.warnings());

@@ -367,14 +367,7 @@ fn text_of_id(id: &Value) -> String {
 }
 
 fn broken(error: &crate::error::Error) -> CallError {
-    let kind = match error {
-        crate::error::Error::Component { .. } => ErrorKind::Unavailable,
-        _ => ErrorKind::Internal,
-    };
-    let mut broken = CallError::new(kind, "the tool's component cannot be used").help(error.to_string());
-    // Nothing that waits makes it another component.
-    broken.retryable = false;
-    broken
+    CallError::new(ErrorKind::Internal, "the tool's component cannot be used").help(error.to_string())
 }
 
 fn gone(tool: &Tool) -> CallError {

@@ -112,7 +112,7 @@ fn unknown_keys_are_refused_with_the_nearest() {
     path = "builtin:files"
     [component.a.limits]
     concurrent_cells = 3
-      → toolcell.toml:4: `component.a.limits.concurrent_cells`: unknown key; known here: `timeout`, `fuel`, `memory`, `table_elements`, `instances`, `handles`, `host_bytes`, `random_bytes`, `stack`, `stdio_bytes`, `log_records`, `chunks`, `result_bytes`, `argument_bytes`, `open_files`, `write_bytes`
+      → toolcell.toml:4: `component.a.limits.concurrent_cells`: unknown key; known here: `timeout`, `fuel`, `memory`, `table_elements`, `instances`, `handles`, `host_bytes`, `random_bytes`, `stack`, `stdio_bytes`, `log_records`, `chunks`, `result_bytes`, `argument_bytes`, `open_files`, `write_bytes`, `state_bytes`
     "#);
 }
 
@@ -120,10 +120,9 @@ fn unknown_keys_are_refused_with_the_nearest() {
 fn keys_of_later_versions_are_refused_as_such() {
     insta::assert_snapshot!(refusals(&[
         "[mcp.github]\ncommand = [\"x\"]",
-        "[limits]\nhttp_requests = 3\nhttp_bytes = 3\nstate_bytes = 3",
-        "[component.a]\npath = \"builtin:files\"\nsecrets = { a = { env = \"A\" } }",
-        "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = []\nstate = \"call\"",
-        "[component.a]\npath = \"builtin:files\"\n[component.a.limits]\nhttp_requests = 3\nhttp_bytes = 1\nstate_bytes = 1",
+        "[limits]\nhttp_requests = 3\nhttp_bytes = 3",
+        "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = []",
+        "[component.a]\npath = \"builtin:files\"\n[component.a.limits]\nhttp_requests = 3\nhttp_bytes = 1",
         "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nlimits = { http_bytes = 1 }",
         "[component.a]\npath = \"oci://example.org/tool:1\"",
     ]), @r#"
@@ -135,33 +134,22 @@ fn keys_of_later_versions_are_refused_as_such() {
     [limits]
     http_requests = 3
     http_bytes = 3
-    state_bytes = 3
       → toolcell.toml:2: `limits.http_requests`: this version does not know `http_requests` yet and would not enforce it; take it out
       → toolcell.toml:3: `limits.http_bytes`: this version does not know `http_bytes` yet and would not enforce it; take it out
-      → toolcell.toml:4: `limits.state_bytes`: this version does not know `state_bytes` yet and would not enforce it; take it out
-
-    [component.a]
-    path = "builtin:files"
-    secrets = { a = { env = "A" } }
-      → toolcell.toml:3: `component.a.secrets`: this version does not know `secrets` yet and would not enforce it; take it out
 
     [component.a]
     path = "builtin:files"
     [component.a.grant]
     http = []
-    state = "call"
       → toolcell.toml:4: `component.a.grant.http`: this version does not know `http` yet and would not enforce it; take it out
-      → toolcell.toml:5: `component.a.grant.state`: this version does not know `state` yet and would not enforce it; take it out
 
     [component.a]
     path = "builtin:files"
     [component.a.limits]
     http_requests = 3
     http_bytes = 1
-    state_bytes = 1
       → toolcell.toml:4: `component.a.limits.http_requests`: this version does not know `http_requests` yet and would not enforce it; take it out
       → toolcell.toml:5: `component.a.limits.http_bytes`: this version does not know `http_bytes` yet and would not enforce it; take it out
-      → toolcell.toml:6: `component.a.limits.state_bytes`: this version does not know `state_bytes` yet and would not enforce it; take it out
 
     [component.a]
     path = "builtin:files"
