@@ -60,7 +60,8 @@ impl Guest for Probe {
 
     fn keep_batch(bucket: String, entries: Vec<(String, String)>) -> Result<Vec<Option<String>>, String> {
         let bucket = opened(&bucket)?;
-        let keys: Vec<String> = entries.iter().map(|(key, _)| key.clone()).chain(["missing".to_owned()]).collect();
+        let keys: Vec<String> =
+            entries.iter().map(|(key, _)| key.clone()).chain(["missing".to_owned()]).collect();
         let entries: Vec<_> = entries.into_iter().map(|(key, value)| (key, value.into_bytes())).collect();
         batch::set_many(&bucket, &entries).map_err(words)?;
         let found = batch::get_many(&bucket, &keys).map_err(words)?;
