@@ -88,8 +88,9 @@ async fn at_most_two_and_a_half_times_the_bare_engine() {
     let runtime = Runtime::builder().component(component).build().await.unwrap();
     assert_eq!(raw.call().await.unwrap(), "hello world");
     assert_eq!(through_the_runtime(&runtime).await.text(), "hello world");
-    let (mut bare, mut whole) = (Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
+        let (mut bare, mut whole) = (Vec::new(), Vec::new());
         for _ in 0..CALLS {
             let started = Instant::now();
             raw.call().await.unwrap();
@@ -100,9 +101,13 @@ async fn at_most_two_and_a_half_times_the_bare_engine() {
             through_the_runtime(&runtime).await;
             whole.push(started.elapsed());
         }
+        rounds.push((median(bare), median(whole)));
     }
-    let (bare, whole) = (median(bare), median(whole));
-    let ratio = whole.as_secs_f64() / bare.as_secs_f64();
+    // The median of the rounds: a machine that gets busy between the two halves of one spoils that round alone.
+    let of = |(bare, whole): &(Duration, Duration)| whole.as_secs_f64() / bare.as_secs_f64();
+    rounds.sort_by(|one, other| of(one).total_cmp(&of(other)));
+    let (bare, whole) = rounds[ROUNDS / 2];
+    let ratio = of(&(bare, whole));
     #[expect(clippy::print_stdout, reason = "the figure is worth reading in a passing run as well")]
     let () = println!("bare engine {bare:?}, whole call {whole:?}: {ratio:.2} times");
     assert!(

@@ -51,7 +51,7 @@ impl Runs<'_> {
                 events.rest().await;
                 Ok(())
             };
-            let _ = self.whole.within_anywhere(rest).await;
+            let _ = Box::pin(self.whole.within_anywhere(rest)).await;
         }
         ended
     }
@@ -69,7 +69,10 @@ impl Runs<'_> {
                     self.cell(component, reach, entry, arguments, events, permit).instrument(span).await;
                 self.announced(entry, ended)
             }
-            Body::Native(body) => self.native(body, arguments, events, permit).instrument(span).await,
+            // On the heap: the room for it would be in every call of a component.
+            Body::Native(body) => {
+                Box::pin(self.native(body, arguments, events, permit)).instrument(span).await
+            }
         }
     }
 
