@@ -8,7 +8,6 @@ pub mod format;
 pub mod hook;
 mod kept;
 pub mod limits;
-#[allow(dead_code, unused_imports, reason = "what connects is for the sandbox, which comes next")]
 pub mod net;
 pub mod output;
 pub mod policy;

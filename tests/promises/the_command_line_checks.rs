@@ -158,7 +158,7 @@ fn imports_are_told_all_at_once_with_their_versions() {
     let checked = line.run(&["check", "met.wasm"]);
     assert_eq!(checked.code, 0, "{checked:?}");
     assert!(
-        checked.stdout.contains("refused when used: wasi:http/types@0.2.6 (this version serves no HTTP)"),
+        checked.stdout.contains("refused when used: wasi:http/types@0.2.6 (needs `grant.http`)"),
         "{checked:?}"
     );
     assert!(checked.stdout.contains("wasi:io/error@0.2.99 is newer"), "{checked:?}");

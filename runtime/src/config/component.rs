@@ -9,7 +9,7 @@ use super::raw::{RawComponent, RawTool};
 use super::rules::{DeclaredHints, group_fits};
 use super::validate::{Validator, reason};
 use crate::limits::{Limits, Origin};
-use crate::policy::{Digest, DirGrant, Grant};
+use crate::policy::{Digest, DirGrant, Grant, HttpGrant};
 pub use crate::schema::RepairMode;
 
 /// Where a component comes from.
@@ -76,6 +76,8 @@ pub struct ComponentConfig {
     pub grant: Grant,
     /// Where each of `grant.dirs` was set, in the same order.
     pub dir_origins: Vec<Origin>,
+    /// Where each of `grant.http` was set, in the same order.
+    pub http_origins: Vec<Origin>,
     /// What calls of its tools may consume.
     pub limits: Limits,
     /// Settings of single tools, by tool name or `interface.function`.
@@ -107,6 +109,7 @@ impl ComponentConfig {
             instructions: None,
             grant: Grant::none(),
             dir_origins: Vec::new(),
+            http_origins: Vec::new(),
             limits: Limits::new(),
             tool_settings: BTreeMap::new(),
             hints: DeclaredHints::default(),
@@ -136,6 +139,14 @@ impl ComponentConfig {
         }
     }
 
+    /// The setting that grants requests over HTTP: the address of the list, or the flag if flags name the component.
+    pub fn http_setting(&self) -> String {
+        match self.is_of_flags() {
+            true => "--allow-http".to_owned(),
+            false => format!("component.{}.grant.http", self.name),
+        }
+    }
+
     /// The setting by which it may keep values, or the flag if flags name the component.
     pub fn state_setting(&self) -> String {
         match self.is_of_flags() {
@@ -147,6 +158,17 @@ impl ComponentConfig {
     /// Whether no file says anything of it.
     fn is_of_flags(&self) -> bool {
         self.origin.setting.starts_with("--")
+    }
+
+    /// Where it may send requests, with where each entry was set.
+    pub fn http(&self) -> impl Iterator<Item = (&HttpGrant, Origin)> {
+        self.grant.http.iter().enumerate().map(|(index, entry)| {
+            let unknown = || match self.is_of_flags() {
+                true => Origin::setting(format!("{} {}", self.http_setting(), entry.origin)),
+                false => Origin::setting(format!("{}[{index}]", self.http_setting())),
+            };
+            (entry, self.http_origins.get(index).cloned().unwrap_or_else(unknown))
+        })
     }
 
     /// Its directory grants with where each was set.
@@ -191,9 +213,13 @@ impl Validator<'_, '_> {
         if let Some(tools) = &raw.tools {
             self.subset(&address.key("tools"), tools);
         }
-        let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw.grant, enabled);
+        let mut raw_grant = raw.grant;
+        let http = std::mem::take(&mut raw_grant.http);
+        let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw_grant, enabled);
         grant.config = self.strings(&address.key("config"), raw.config);
         grant.secrets = self.secrets(&address.key("secrets"), raw.secrets, &grant.config);
+        let (http, http_origins) = self.http(&address.key("grant").key("http"), http, &grant.secrets);
+        grant.http = http;
         Some(ComponentConfig {
             digest,
             group: raw.group,
@@ -204,6 +230,7 @@ impl Validator<'_, '_> {
             instructions: raw.instructions,
             grant,
             dir_origins,
+            http_origins,
             limits: self.limits(&address.key("limits"), raw.limits.0),
             tool_settings: self.tool_settings(&address.key("tool"), raw.tool),
             hints: raw.hints.into(),

@@ -10,16 +10,11 @@ use crate::limits::Limit;
 
 /// Settings that are documented for a later version. Accepting one that nothing enforces would be a silent hole,
 /// so each is refused with a reason of its own. `*` is any key.
-const LATER: [&[&str]; 10] = [
+const LATER: [&[&str]; 5] = [
     &["mcp"],
-    &["limits", "http_requests"],
-    &["limits", "http_bytes"],
     &["limits", "state_bytes"],
     &["component", "*", "secrets"],
-    &["component", "*", "grant", "http"],
     &["component", "*", "grant", "state"],
-    &["component", "*", "limits", "http_requests"],
-    &["component", "*", "limits", "http_bytes"],
     &["component", "*", "limits", "state_bytes"],
 ];
 
@@ -69,7 +64,7 @@ fn check_value(
     checker: &mut Checker<'_, '_>,
 ) {
     match value.get_mut() {
-        DeValue::Table(table) => check_table(schema, table, address, checker),
+        DeValue::Table(table) => check_table(as_table(schema), table, address, checker),
         DeValue::Array(items) => {
             let Some(schema) = schema.get("items") else { return };
             for (index, item) in items.iter_mut().enumerate() {
@@ -78,6 +73,13 @@ fn check_value(
         }
         _ => {}
     }
+}
+
+/// What holds of a table where a table is one of the ways to write a value.
+fn as_table(schema: &Value) -> &Value {
+    let ways = schema.get("anyOf").and_then(Value::as_array);
+    let table = ways.and_then(|ways| ways.iter().find(|way| way.get("type") == Some(&"object".into())));
+    table.unwrap_or(schema)
 }
 
 fn refusal(key: &str, address: &Address, known: &[&str]) -> String {

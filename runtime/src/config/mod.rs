@@ -20,6 +20,7 @@ mod problem;
 mod protection;
 mod raw;
 mod raw_hook;
+mod raw_http;
 mod raw_rule;
 mod rules;
 mod settings;

@@ -15,6 +15,7 @@ use super::amount::Amount;
 use super::audit::Detail;
 use super::component::RepairMode;
 use super::raw_hook::RawHook;
+use super::raw_http::RawHttp;
 use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
 use crate::policy::{Access, Action, StateScope};
@@ -151,6 +152,8 @@ pub(super) struct RawSecret {
 pub(super) struct RawGrant {
     /// Host folders that the component sees.
     pub(super) dirs: Vec<RawDir>,
+    /// Where the component may send requests over HTTP. Of several entries that fit, the first one counts.
+    pub(super) http: Vec<RawHttp>,
     /// Environment variables with their values; the host's own are never seen.
     pub(super) env: BTreeMap<String, String>,
     /// For how long values are kept that the component sets through `wasi:keyvalue`. Default "none".

@@ -10,7 +10,7 @@ use super::hooks::HookConfig;
 use super::rules::DeclaredHints;
 use super::settings::Config;
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
-use crate::policy::{Rule, SecretSource};
+use crate::policy::{HttpGrant, Rule, SecretSource};
 
 impl Config {
     /// The effective configuration: every limit with its value and where that was set; of the environment only
@@ -172,8 +172,10 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
             })
         })
         .collect();
+    let http: Vec<Value> = component.http().map(|(entry, origin)| show_http(entry, &origin)).collect();
     let env: Vec<&String> = component.grant.env.keys().collect();
-    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env, "state": component.grant.state }));
+    let grant = json!({ "dirs": dirs, "http": http, "env": env, "state": component.grant.state });
+    shown.insert("grant".to_owned(), grant);
     shown.insert("limits".to_owned(), show_limits(limits));
     let tools = component.tool_settings.iter().map(|(name, settings)| {
         let limits = Limits::resolve([outer, &component.limits, &settings.limits]);
@@ -192,6 +194,19 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         shown.insert("tool".to_owned(), Value::Object(tools));
     }
     Value::Object(shown)
+}
+
+/// A place for requests; of the headers that are added only the names of their secrets.
+fn show_http(entry: &HttpGrant, origin: &Origin) -> Value {
+    let headers = entry
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), json!({ "secret": value.secret, "prefix": value.prefix })));
+    json!({
+        "origin": entry.origin.to_string(), "methods": entry.methods, "paths": entry.paths,
+        "headers": Value::Object(headers.collect()), "private": entry.private, "read_only": entry.read_only,
+        "ca": entry.ca, "from": origin.at.as_deref().unwrap_or(&origin.setting),
+    })
 }
 
 #[cfg(test)]

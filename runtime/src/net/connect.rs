@@ -244,4 +244,69 @@ mod tests {
         assert!(connector.connect(&localhost, Reach::Loopback).await.is_ok());
         assert_eq!(turns.1.load(Ordering::Relaxed), 1);
     }
+
+    /// The port of a server that proves to be `localhost`, by a root that nobody knows.
+    async fn encrypted() -> u16 {
+        use rustls::pki_types::pem::PemObject as _;
+        use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+        let certificate = include_bytes!("../../../tests/tls/server.pem");
+        let key = include_bytes!("../../../tests/tls/server.key");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                CertificateDer::pem_slice_iter(certificate).collect::<Result<_, _>>().unwrap(),
+                PrivateKeyDer::from_pem_slice(key).unwrap(),
+            )
+            .unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move { drop(acceptor.accept(stream).await) });
+            }
+        });
+        port
+    }
+
+    #[tokio::test]
+    async fn a_server_proves_who_it_is() {
+        let port = encrypted().await;
+        let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/tls/root.pem"));
+        let resolver = || connector(&[&["127.0.0.1"]]).1 as Arc<dyn Resolver>;
+        let trusting = Connector::new(resolver(), client_config(Some(root)).unwrap());
+        let origin = |host: &str| Origin::parse(&format!("https://{host}:{port}")).unwrap();
+        for host in ["localhost", "127.0.0.1"] {
+            assert!(trusting.connect(&origin(host), Reach::Any).await.is_ok(), "{host}");
+        }
+        let another = trusting.connect(&origin("other.example"), Reach::Any).await;
+        assert!(matches!(another, Err(ConnectError::Tls { .. })), "another name than the certificate's");
+        let stranger = Connector::new(resolver(), client_config(None).unwrap());
+        let unknown = stranger.connect(&origin("localhost"), Reach::Any).await;
+        assert!(matches!(unknown, Err(ConnectError::Tls { .. })), "a root that nobody named");
+        let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = plain.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = plain.accept().await {
+                tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                    .await
+                    .unwrap();
+            }
+        });
+        let no_tls = Origin::parse(&format!("https://localhost:{port}")).unwrap();
+        let end = trusting.connect(&no_tls, Reach::Any).await;
+        assert!(matches!(end, Err(ConnectError::Tls { .. })));
+        let missing = client_config(Some(std::path::Path::new("/no/such.pem"))).unwrap_err();
+        assert!(missing.contains("/no/such.pem"), "{missing}");
+        let no_certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        assert!(
+            client_config(Some(std::path::Path::new(no_certificate)))
+                .unwrap_err()
+                .contains("has no certificate")
+        );
+    }
 }

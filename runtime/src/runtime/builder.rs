@@ -15,7 +15,7 @@ use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::{Bounds, OutputStore};
 use crate::policy::{Action, Approvals, Approver, Rule, Rules};
 use crate::registry::Registry;
-use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Sandbox};
+use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Resolving, Sandbox};
 use crate::tool::{AnyNativeTool, ToolComponent};
 
 /// Collects what a runtime is made of.
@@ -38,6 +38,17 @@ pub struct RuntimeBuilder {
     session_tools: SessionFactory,
     has_group_switch: bool,
     inactive: BTreeSet<String>,
+    resolver: Names,
+}
+
+/// Who finds the addresses of names, if not the operating system.
+#[derive(Default)]
+struct Names(Option<Resolving>);
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(if self.0.is_some() { "a resolver" } else { "the operating system" })
+    }
 }
 
 /// Who is asked, if anybody is.
@@ -207,6 +218,14 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Who finds the addresses of names to which tools send requests. The default is the operating system. Whatever it
+    /// says is judged, and the connection is made to what was judged.
+    #[cfg(feature = "http")]
+    pub fn resolver(mut self, resolver: impl crate::net::Resolver + 'static) -> Self {
+        self.resolver = Names(Some(Arc::new(resolver)));
+        self
+    }
+
     /// The folder of compiled components. The default is none: components are compiled by every process.
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
@@ -251,7 +270,7 @@ impl RuntimeBuilder {
             None => Environment::of_process()?.folders,
         };
         let sandbox = Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?;
-        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()));
+        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()).resolving_by(self.resolver.0.take()));
         let mut components: Vec<ToolComponent> =
             self.config.components.iter().cloned().map(ToolComponent::from).collect();
         components.append(&mut self.components);

@@ -21,7 +21,7 @@ use crate::kept::Place;
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Prepared, catch_unwind,
+    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Prepared, catch_unwind,
     stopped_at_deadline,
 };
 use crate::telemetry;
@@ -63,8 +63,8 @@ impl Runs<'_> {
         };
         let span = telemetry::cell(self.tool.component(), self.tool.name());
         match &self.tool.body {
-            Body::Component { component, dirs, env, entry } => {
-                let reach = Reach { dirs: Arc::clone(dirs), env: Arc::clone(env) };
+            Body::Component { component, dirs, env, http, entry } => {
+                let reach = Reach { dirs: Arc::clone(dirs), env: Arc::clone(env), http: http.clone() };
                 let ended =
                     self.cell(component, reach, entry, arguments, events, permit).instrument(span).await;
                 self.announced(entry, ended)
@@ -138,6 +138,7 @@ impl Runs<'_> {
             env: reach.env,
             config: Arc::clone(&component.config_of_calls),
             keeping: self.keeping(component),
+            http: reach.http,
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
@@ -264,6 +265,7 @@ impl Runs<'_> {
 struct Reach {
     dirs: Arc<DirTemplate>,
     env: Arc<BTreeMap<String, String>>,
+    http: HttpAccess,
 }
 
 /// The end of a native function, unless it gives more than it may.
@@ -337,6 +339,7 @@ impl Core for Repeated<'_> {
 pub(super) struct Totals {
     fuel: Option<u64>,
     memory_bytes: u64,
+    http_requests: u64,
     denials: Vec<Denial>,
 }
 
@@ -346,6 +349,7 @@ impl Totals {
             self.fuel = Some(self.fuel.unwrap_or_default().saturating_add(fuel));
         }
         self.memory_bytes = self.memory_bytes.max(ended.memory_bytes);
+        self.http_requests = self.http_requests.saturating_add(ended.http_requests);
         for denial in &ended.denials {
             if !self.denials.contains(denial) {
                 self.denials.push(denial.clone());
@@ -357,6 +361,7 @@ impl Totals {
     pub fn put_into(self, outcome: &mut Outcome) {
         outcome.usage.fuel = self.fuel;
         outcome.usage.memory_bytes = self.memory_bytes;
+        outcome.usage.http_requests = self.http_requests;
         outcome.denials = self.denials;
     }
 }

@@ -23,6 +23,7 @@ use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
 use super::host::{KeepGrant, Keeping};
+use super::http::{HttpAccess, HttpState};
 use super::limiter::Limiter;
 use super::report::{denials, logs};
 use super::state::{Budget, CallContext, CellState, LazyWasi};
@@ -44,6 +45,7 @@ pub(crate) struct Cell {
     pub env: Arc<BTreeMap<String, String>>,
     pub config: Arc<WasiConfigVariables>,
     pub keeping: KeepGrant,
+    pub http: HttpAccess,
     pub context: Arc<CallContext>,
     pub cancel: CancellationToken,
     pub events: EventSinks,
@@ -101,6 +103,7 @@ impl Cell {
                 dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()),
                 config: Arc::clone(&self.config),
                 keeping: Keeping::new(self.keeping.clone()),
+                http: HttpState::new(self.http.clone(), Arc::clone(limits)),
                 context: Arc::clone(&self.context),
                 watch: watch.clone(),
                 budget: Budget::new(Arc::clone(limits)),
@@ -157,7 +160,7 @@ impl Cell {
         self.limits.get_usize(Limit::ResultBytes).saturating_mul(for_each).max(MIN_LIFT_BYTES)
     }
 
-    /// How to make the WASI context: nothing of the host's is inherited, and there is no network.
+    /// How to make the WASI context: nothing of the host's is inherited, and there are no sockets.
     fn wasi(&self, stdout: &Sink, stderr: &Sink) -> impl FnOnce() -> WasiCtx + Send + 'static {
         let (stdout, stderr, env) = (stdout.clone(), stderr.clone(), Arc::clone(&self.env));
         let command = match &self.invocation {
@@ -280,10 +283,12 @@ impl Cell {
             denials: denials(state),
             fuel,
             memory_bytes: state.limiter.memory_peak(),
+            http_requests: state.http.requests(),
             limit: state
                 .dirs
                 .limit_hit()
                 .or(state.keeping.full)
+                .or(state.http.limit_hit())
                 .map(|(limit, wanted)| self.limits.hit(limit, wanted)),
             verdicts: Vec::new(),
         }

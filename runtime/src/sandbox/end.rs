@@ -6,6 +6,8 @@ use std::time::Duration;
 use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
+#[cfg(feature = "http")]
+use wasmtime_wasi_http::FieldMapError;
 
 use super::deadline::Stop;
 use super::limiter::Refusal;
@@ -27,6 +29,10 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     }
     if let Some(refused) = error.downcast_ref::<CapabilityRefused>() {
         return capability_refused(refused);
+    }
+    #[cfg(feature = "http")]
+    if let Some(FieldMapError::TooManyFields | FieldMapError::TotalSizeTooBig) = error.downcast_ref() {
+        return headers_too_large();
     }
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return exited(exit.0);
@@ -157,6 +163,12 @@ fn host_copy_too_large() -> CallError {
         ),
     )
     .help("the tool must pass data to the host in smaller pieces; this bound is fixed")
+}
+
+#[cfg(feature = "http")]
+fn headers_too_large() -> CallError {
+    CallError::new(ErrorKind::ResourceLimit, "the tool made more headers of HTTP than one message may have")
+        .help("the headers of a request may take about 64 KiB; this bound is fixed")
 }
 
 fn capability_refused(refused: &CapabilityRefused) -> CallError {

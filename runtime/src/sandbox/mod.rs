@@ -2,7 +2,7 @@
 //! `wasmtime_wasi`.
 //!
 //! In reading order: `engine` (settings and slots), `cache` and `compiler` (native code), `host` (what a
-//! guest can import), `dirs` and `stdio` (what of the outside it touches), `state`, `limiter` and
+//! guest can import), `dirs`, `http` and `stdio` (what of the outside it touches), `state`, `limiter` and
 //! `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
 //! host), `threads` and `reactor` (where it runs), `end`, `report` and `chosen` (how it ended, and with what).
 
@@ -17,6 +17,11 @@ pub mod dirs;
 mod end;
 mod engine;
 mod host;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(not(feature = "http"))]
+#[path = "http_absent.rs"]
+mod http;
 mod limiter;
 mod reactor;
 mod report;
@@ -42,6 +47,7 @@ pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
 pub(crate) use engine::{EngineSettings, Meter};
 pub(crate) use host::KeepGrant;
+pub(crate) use http::{HttpAccess, HttpTemplate};
 pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
 pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
@@ -81,6 +87,18 @@ pub(crate) struct Sandbox {
     threads: GuestThreads,
     reactor: Arc<Reactor>,
     kept: PathBuf,
+    resolver: Resolving,
+}
+
+/// Who finds the addresses of names for requests.
+#[cfg(feature = "http")]
+pub(crate) type Resolving = Arc<dyn crate::net::Resolver>;
+#[cfg(not(feature = "http"))]
+pub(crate) type Resolving = ();
+
+fn system_resolver() -> Resolving {
+    #[cfg(feature = "http")]
+    return Arc::new(crate::net::SystemResolver);
 }
 
 impl Sandbox {
@@ -94,7 +112,22 @@ impl Sandbox {
             threads: GuestThreads::new(Arc::clone(&reactor)),
             reactor,
             kept: PathBuf::new(),
+            resolver: system_resolver(),
         })
+    }
+
+    /// Finds names otherwise than by the operating system.
+    #[must_use]
+    pub fn resolving_by(mut self, resolver: Option<Resolving>) -> Self {
+        if let Some(resolver) = resolver {
+            self.resolver = resolver;
+        }
+        self
+    }
+
+    /// Who finds the addresses of names.
+    pub fn resolver(&self) -> &Resolving {
+        &self.resolver
     }
 
     /// The folder in which values are kept that outlive their call.

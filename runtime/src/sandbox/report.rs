@@ -20,5 +20,6 @@ pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
 pub(super) fn denials(state: &CellState) -> Vec<Denial> {
     let mut denials = state.dirs.denials().list();
     denials.extend(state.denials.list());
+    denials.extend(state.http.denials());
     denials
 }

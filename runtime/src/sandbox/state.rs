@@ -11,6 +11,7 @@ use super::deadline::Watch;
 use super::denials::Denials;
 use super::dirs::DirsState;
 use super::host::Keeping;
+use super::http::HttpState;
 use super::limiter::Limiter;
 use super::stdio::Sink;
 use crate::call::{Content, Log};
@@ -55,6 +56,7 @@ pub(crate) struct CellState {
     pub dirs: DirsState,
     pub config: Arc<WasiConfigVariables>,
     pub keeping: Keeping,
+    pub http: HttpState,
     pub context: Arc<CallContext>,
     pub watch: Watch,
     pub budget: Budget,

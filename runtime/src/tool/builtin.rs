@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
-pub const BUILTINS: [&str; 2] = ["basics", "files"];
+pub const BUILTINS: [&str; 4] = ["basics", "fetch", "files", "weather"];
 
 /// The names of the shipped components.
 #[cfg(not(feature = "builtin-tools"))]
@@ -29,7 +29,9 @@ pub fn builtin_bytes(name: &str) -> Result<&'static [u8]> {
 fn builtin(name: &str) -> Option<&'static [u8]> {
     match name {
         "basics" => Some(include_bytes!("../../../guest-tools/dist/basics.wasm")),
+        "fetch" => Some(include_bytes!("../../../guest-tools/dist/fetch.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
+        "weather" => Some(include_bytes!("../../../guest-tools/dist/weather.wasm")),
         _ => None,
     }
 }

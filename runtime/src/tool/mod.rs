@@ -34,8 +34,8 @@ pub use native_events::NativeEvents;
 use crate::error::Result;
 use crate::limits::EffectiveLimits;
 use crate::output::{Redactor, Shrink};
-use crate::policy::{Access, Digest, Grant, Narrowing, Subject};
-use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
+use crate::policy::{Access, Digest, Grant, Narrowing, StateScope, Subject};
+use crate::sandbox::{DirTemplate, HttpAccess, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
 
 /// One function that a model may call: everything about it is known before the first call.
@@ -81,6 +81,7 @@ pub(crate) enum Body {
         component: Arc<LoadedComponent>,
         dirs: Arc<DirTemplate>,
         env: Arc<BTreeMap<String, String>>,
+        http: HttpAccess,
         entry: Arc<Entry>,
     },
     /// A function of the embedder's program.
@@ -176,7 +177,13 @@ impl Tool {
     /// what that says.
     pub fn may_change_something(&self) -> bool {
         match &self.body {
-            Body::Component { .. } => self.grant().dirs.iter().any(|dir| dir.access == Access::ReadWrite),
+            Body::Component { .. } => {
+                let grant = self.grant();
+                grant.dirs.iter().any(|dir| dir.access == Access::ReadWrite)
+                    || grant.http.iter().any(|entry| !entry.read_only)
+                    || (!self.is_read_only()
+                        && matches!(grant.state, StateScope::Session | StateScope::Persistent))
+            }
             Body::Native(_) => !self.is_read_only(),
         }
     }
@@ -221,7 +228,7 @@ impl Tool {
     /// # Errors
     /// When the patterns of what is withheld are too large together.
     pub(crate) fn narrowed(&self, narrowing: &Narrowing) -> Result<Option<Self>> {
-        let Body::Component { component, dirs, entry, .. } = &self.body else { return Ok(None) };
+        let Body::Component { component, dirs, http, entry, .. } = &self.body else { return Ok(None) };
         let granted = self.grant();
         let grant = narrowing.of(&granted);
         if grant == granted {
@@ -231,9 +238,12 @@ impl Tool {
             component: Arc::clone(component),
             dirs: dirs.narrowed(&grant.dirs)?,
             env: Arc::new(grant.env.clone()),
+            http: http.narrowed(&grant.http),
             entry: Arc::clone(entry),
         };
-        Ok(Some(self.with(Owner { grant, ..Owner::clone(&self.owner) }.into(), body)))
+        let mut narrowed = self.with(Owner { grant, ..Owner::clone(&self.owner) }.into(), body);
+        narrowed.hints.open_world = open_world(&narrowed.grant(), self.hints.open_world);
+        Ok(Some(narrowed))
     }
 
     /// The same tool, described to models in other words. Its identity stays.
@@ -330,6 +340,12 @@ impl Tool {
     pub(crate) fn meter(&self) -> Meter {
         if self.limits.fuel().is_some() { Meter::Fuel } else { Meter::Epoch }
     }
+}
+
+/// Whether a tool speaks to an open world: with a grant to send requests it may, whatever it claims, and without one it
+/// cannot.
+pub(super) fn open_world(grant: &Grant, claim: Option<bool>) -> Option<bool> {
+    if grant.http.is_empty() { claim.map(|_| false) } else { Some(true) }
 }
 
 impl Entry {

@@ -16,7 +16,9 @@ use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::output::Shrink;
 use crate::output::{EventSinks, clean, cleaned};
-use crate::sandbox::{CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Meter, Sandbox};
+use crate::sandbox::{
+    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Meter, Sandbox,
+};
 use crate::schema::{Signature, tool_name};
 
 /// The most tools that one provider may have.
@@ -115,6 +117,7 @@ fn list_tools(
                 setting: "none: while tools are listed nothing is granted".into(),
                 ..KeepGrant::default()
             },
+            http: HttpAccess::none(),
             context: Arc::new(CallContext::default()),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),

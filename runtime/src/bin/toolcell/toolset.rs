@@ -8,7 +8,7 @@ use clap::Args;
 use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
-use toolcell::policy::{Approvals, Approver, StateScope, TrustStore};
+use toolcell::policy::{Approvals, Approver, HttpGrant, StateScope, TrustStore};
 use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
@@ -35,6 +35,10 @@ pub(crate) struct ToolsetArgs {
     /// Grant the --component a folder, for reading unless `::rw` follows; may be repeated
     #[arg(long = "dir", value_name = "HOST::GUEST[::rw]")]
     pub dirs: Vec<String>,
+    /// Let the --component send requests over HTTP to an origin, as https://api.example.org, with `::ro` after it
+    /// where requests only read; may be repeated
+    #[arg(long = "allow-http", value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
+    pub http: Vec<HttpGrant>,
     /// Give the --component an environment variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
@@ -119,6 +123,7 @@ impl ToolsetArgs {
         let given = [
             ("--wit", self.wit.is_some()),
             ("--dir", !self.dirs.is_empty()),
+            ("--allow-http", !self.http.is_empty()),
             ("--env", !self.env.is_empty()),
             ("--config-value", !self.config_value.is_empty()),
             ("--state", self.state.is_some()),
@@ -159,6 +164,9 @@ impl ToolsetArgs {
         let mut grant = Grant::none();
         for dir in &self.dirs {
             grant = grant.dir_grant(dir_grant(dir, environment)?);
+        }
+        for entry in &self.http {
+            grant = grant.http(entry.clone());
         }
         for variable in &self.env {
             let (name, value) = name_and_value("--env", variable)?;

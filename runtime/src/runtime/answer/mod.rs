@@ -33,6 +33,7 @@ impl Answering<'_> {
         outcome.logs = report.logs.into_iter().map(clean_log).collect();
         outcome.usage.fuel = report.fuel;
         outcome.usage.memory_bytes = report.memory_bytes;
+        outcome.usage.http_requests = report.http_requests;
         match report.end {
             Ok(Returned::ToolError(value)) => {
                 let mut error = self.tool_error(tool, value, &outcome.logs);

@@ -44,6 +44,8 @@ pub(super) fn linker(engine: &Engine) -> Result<Linker<CellState>> {
     })?;
     wasmtime_wasi_config::add_to_linker(l, |state: &mut CellState| WasiConfig::new(&state.config))?;
     keyvalue::add_to_linker(l)?;
+    #[cfg(feature = "http")]
+    super::http::add_to_linker(l)?;
     toolcell::add_to_linker(l)?;
     Ok(linker)
 }
