@@ -10,6 +10,7 @@ mod kept;
 pub mod limits;
 pub mod output;
 pub mod policy;
+mod process;
 mod registry;
 pub mod runtime;
 pub mod sandbox;

@@ -6,6 +6,7 @@ mod executor;
 pub mod mcp_client;
 pub mod model_server;
 pub mod process;
+pub mod scripted;
 
 use std::path::PathBuf;
 

@@ -7,6 +7,7 @@ mod digest;
 mod entries;
 mod grant;
 mod narrowing;
+mod pins;
 mod private;
 mod protect;
 mod rule;
@@ -20,6 +21,7 @@ pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
 pub use narrowing::Narrowing;
+pub use pins::Pins;
 pub use private::ensure_private;
 pub use protect::Protected;
 pub use rule::{
