@@ -11,6 +11,7 @@ pub mod limits;
 pub mod net;
 pub mod output;
 pub mod policy;
+mod process;
 mod registry;
 pub mod runtime;
 pub mod sandbox;

@@ -121,7 +121,8 @@ fn an_origin_is_granted_by_a_flag_or_an_entry() {
     assert!(stray.code == 2 && stray.stderr.contains("--component"), "{stray:?}");
 
     let weather = ["call", "--component", "builtin:weather", "--json", "--arg", "city=Oslo"];
-    let places = ["--allow-http", &server.origin(), "--config-value", &format!("places_url={}", server.origin())];
+    let places =
+        ["--allow-http", &server.origin(), "--config-value", &format!("places_url={}", server.origin())];
     let unread = line.run(&[weather.as_slice(), &places].concat());
     let setting = format!("--allow-http {}::ro", server.origin());
     assert_eq!(unread.json()["denials"][0]["setting"], setting, "{unread:?}");
@@ -130,8 +131,12 @@ fn an_origin_is_granted_by_a_flag_or_an_entry() {
     assert_eq!((read.json()["usage"]["http_requests"].clone(), read.code), (1.into(), 1), "{read:?}");
 
     line.write("toolcell.toml", "");
-    let with_weather = line.run(&["add", "builtin:weather", "--allow-http", "https://api.open-meteo.com::ro"]);
-    assert!(with_weather.stdout.contains("http   https://api.open-meteo.com, only reading"), "{with_weather:?}");
+    let with_weather =
+        line.run(&["add", "builtin:weather", "--allow-http", "https://api.open-meteo.com::ro"]);
+    assert!(
+        with_weather.stdout.contains("http   https://api.open-meteo.com, only reading"),
+        "{with_weather:?}"
+    );
     let added = line.run(&["add", "builtin:fetch", "--allow-http", "https://example.org"]);
     assert_eq!(added.code, 0, "{added:?}");
     assert!(added.stdout.contains("http   https://example.org"), "{added:?}");

@@ -7,6 +7,7 @@ pub mod http_server;
 pub mod mcp_client;
 pub mod model_server;
 pub mod process;
+pub mod scripted;
 
 use std::path::PathBuf;
 

@@ -4,19 +4,9 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::document::{Address, Document, Step};
+use super::document::{Address, Document};
 use super::problem::Problems;
 use crate::limits::Limit;
-
-/// Settings that are documented for a later version. Accepting one that nothing enforces would be a silent hole,
-/// so each is refused with a reason of its own. `*` is any key.
-const LATER: [&[&str]; 5] = [
-    &["mcp"],
-    &["limits", "state_bytes"],
-    &["component", "*", "secrets"],
-    &["component", "*", "grant", "state"],
-    &["component", "*", "limits", "state_bytes"],
-];
 
 /// Adds a problem for each key of `table` that `schema` does not have, and takes it out of the table.
 pub(super) fn check(
@@ -83,11 +73,6 @@ fn as_table(schema: &Value) -> &Value {
 }
 
 fn refusal(key: &str, address: &Address, known: &[&str]) -> String {
-    if is_later(address) {
-        return format!(
-            "`{address}`: this version does not know `{key}` yet and would not enforce it; take it out"
-        );
-    }
     if let Some(near) = nearest(key, known) {
         return format!("`{address}`: unknown key; did you mean `{near}`?");
     }
@@ -96,28 +81,6 @@ fn refusal(key: &str, address: &Address, known: &[&str]) -> String {
     }
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     format!("`{address}`: unknown key; known here: {}", known.join(", "))
-}
-
-fn is_later(address: &Address) -> bool {
-    // A tool's limits are named like its component's.
-    let keys: Vec<&str> = address
-        .0
-        .iter()
-        .map(|step| match step {
-            Step::Key(key) => key.as_str(),
-            Step::Item(_) => "[]",
-        })
-        .collect();
-    let keys = match keys.as_slice() {
-        ["component", component, "tool", _, "limits", limit] => {
-            vec!["component", *component, "limits", *limit]
-        }
-        keys => keys.to_vec(),
-    };
-    LATER.iter().any(|pattern| {
-        pattern.len() == keys.len()
-            && pattern.iter().zip(&keys).all(|(pattern, key)| *pattern == "*" || pattern == key)
-    })
 }
 
 /// The name that is meant by `written`, if one is near: up to a third of its letters may be wrong.

@@ -16,6 +16,7 @@ use super::audit::Detail;
 use super::component::RepairMode;
 use super::raw_hook::RawHook;
 use super::raw_http::RawHttp;
+use super::raw_mcp::RawMcp;
 use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
 use crate::policy::{Access, Action, StateScope};
@@ -44,6 +45,8 @@ pub(super) struct RawConfig {
     pub(super) rule: Vec<(usize, RawRule)>,
     /// The components, by the name that settings and the audit know them by.
     pub(super) component: BTreeMap<String, RawComponent>,
+    /// Other servers of the Model Context Protocol whose tools are called like those of components, by a name of yours.
+    pub(super) mcp: BTreeMap<String, RawMcp>,
 }
 
 /// What holds for every call.

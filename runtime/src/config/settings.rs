@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::audit::Audit;
 use super::component::ComponentConfig;
 use super::hooks::HookConfig;
+use super::mcp::McpConfig;
 use crate::limits::{Admission, Limits, Origin};
 use crate::policy::{Action, Digest, Rule};
 
@@ -20,6 +21,8 @@ pub struct Config {
     pub digest: Option<Digest>,
     /// The components by name, switched-off ones included.
     pub components: Vec<ComponentConfig>,
+    /// Other servers whose tools are called, by name, switched-off ones included.
+    pub mcp: Vec<McpConfig>,
     /// What is denied, asked about or allowed, each rule checked.
     pub rules: Vec<Rule>,
     /// What becomes of a call that no rule matches. Default [`Action::Allow`].
@@ -55,6 +58,7 @@ impl Default for Config {
             file: None,
             digest: None,
             components: Vec::new(),
+            mcp: Vec::new(),
             rules: Vec::new(),
             default: Action::default(),
             default_origin: Origin::default(),

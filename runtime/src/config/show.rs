@@ -54,6 +54,10 @@ impl Config {
         if let (false, Some(object)) = (self.hooks.is_empty(), shown.as_object_mut()) {
             object.insert("hook".to_owned(), self.hooks.iter().map(HookConfig::show).collect());
         }
+        if let (false, Some(object)) = (self.mcp.is_empty(), shown.as_object_mut()) {
+            let servers = self.mcp.iter().map(|server| (server.name.clone(), server.show(&self.limits)));
+            object.insert("mcp".to_owned(), Value::Object(servers.collect()));
+        }
         if let (Some(file), Some(object)) = (&self.file, shown.as_object_mut()) {
             object.shift_insert(0, "file".to_owned(), file.display().to_string().into());
         }

@@ -8,6 +8,7 @@ mod entries;
 mod grant;
 mod http;
 mod narrowing;
+mod pins;
 mod private;
 mod protect;
 mod rule;
@@ -23,11 +24,12 @@ pub use grant::{Access, DirGrant, Grant, StateScope};
 pub use http::{Credential, HttpGrant};
 pub(crate) use http::{FaultItem, HOST_HEADERS};
 pub use narrowing::Narrowing;
+pub use pins::Pins;
 pub use private::ensure_private;
 pub use protect::Protected;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
-pub(crate) use rule::{MAX_PATH, ToolGlob, lexical, squeezed};
+pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use trust::TrustStore;

@@ -43,6 +43,7 @@ pub(crate) fn run(args: &CallArgs) -> anyhow::Result<ExitCode> {
     let toolset = args.tools.open()?;
     let runtime = index::runtime(&toolset, args.call.name())?;
     let ended = call(args, &toolset, &runtime);
+    runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     ended

@@ -22,6 +22,8 @@ mod failure;
 mod index;
 mod init;
 mod inspected;
+#[cfg(feature = "mcp")]
+mod install;
 mod jsonl;
 mod list;
 #[cfg(feature = "mcp")]
@@ -31,11 +33,13 @@ mod output;
 mod pack;
 mod ready;
 mod report;
+mod servers;
 #[cfg(feature = "otel")]
 mod spans;
 mod terminal;
 mod toolset;
 mod trust;
+mod watching;
 mod wit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,19 +8,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, Subcommand};
 use toolcell::sandbox::Allocation;
 use toolcell::server::mcp::{ClientApprover, serve};
 
+use crate::install::{self, InstallArgs};
 use crate::ready::{interrupted, say_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
+use crate::watching::watch;
 
 const EXAMPLES: &str = "\
 Examples:
   toolcell mcp
   toolcell mcp --component builtin:files --dir .::/work
-  claude mcp add toolcell -- toolcell mcp --config /home/me/project/toolcell.toml
+  toolcell mcp install claude-code
+
+Changed files of the configuration and of components are taken up while it runs; clients are told.
 
 Questions about calls go to the client, if it shows forms to its user. Otherwise they wait: see `toolcell approvals`.
 
@@ -29,12 +33,24 @@ Exit codes:
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
     #[command(flatten)]
     pub tools: ToolsetArgs,
 }
 
+#[derive(Subcommand)]
+enum Verb {
+    /// Write the configuration of a client, so that it starts this server
+    Install(InstallArgs),
+}
+
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Verb::Install(args)) = &args.verb {
+        return install::run(args);
+    }
     let toolset = args.tools.open()?;
     // The default of a process that lives on.
     let mut builder = toolset.builder().allocation(Allocation::default());
@@ -44,6 +60,7 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     }
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    watch(&toolset, &runtime);
     let output = protocol_output().context("cannot take standard output for the protocol")?;
     let executor = tokio::runtime::Builder::new_multi_thread()
         .enable_time()
@@ -52,6 +69,7 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
     say_cache_problem(&runtime);
     executor.shutdown_background();
+    runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     Ok(ExitCode::SUCCESS)

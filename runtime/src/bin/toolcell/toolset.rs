@@ -8,7 +8,7 @@ use clap::Args;
 use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
-use toolcell::policy::{Approvals, Approver, HttpGrant, StateScope, TrustStore};
+use toolcell::policy::{Approvals, Approver, HttpGrant, Pins, StateScope, TrustStore};
 use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
@@ -70,6 +70,8 @@ pub(crate) struct Toolset {
     pub environment: Environment,
     pub location: Option<Location>,
     pub config: Config,
+    /// How many settings do not hold, since the configuration was found and is not trusted.
+    pub inert: usize,
     pub components: Vec<ToolComponent>,
     pub over: Limits,
     /// Who is asked about calls.
@@ -91,14 +93,15 @@ impl ToolsetArgs {
                  --component"
             );
         }
-        let config = match &location {
-            Some(location) => read(location, &environment)?,
-            None => Config::default(),
+        let (config, inert) = match &location {
+            Some(location) => narrowed(location, &environment)?,
+            None => (Config::default(), 0),
         };
         Ok(Toolset {
             environment,
             location,
             config,
+            inert,
             components,
             over: self.limits(),
             approver: approver(self),
@@ -188,13 +191,18 @@ impl ToolsetArgs {
 
 /// The configuration at `location`, narrowed if it was only found.
 pub(crate) fn read(location: &Location, environment: &Environment) -> anyhow::Result<Config> {
+    Ok(narrowed(location, environment)?.0)
+}
+
+/// The same, and how many of its settings do not hold.
+fn narrowed(location: &Location, environment: &Environment) -> anyhow::Result<(Config, usize)> {
     let mut config = Config::load(location, environment)?;
-    if !is_trusted(location, &config, environment) {
-        for inert in config.restrict_untrusted() {
-            say(Label::Warning, inert);
-        }
+    if is_trusted(location, &config, environment) {
+        return Ok((config, 0));
     }
-    Ok(config)
+    let inert = config.restrict_untrusted();
+    inert.iter().for_each(|inert| say(Label::Warning, inert));
+    Ok((config, inert.len()))
 }
 
 /// Whether the configuration holds as it is. A damaged list of what is trusted is told and trusts nothing.
@@ -257,6 +265,16 @@ pub(crate) fn name_and_value<'a>(flag: &str, written: &'a str) -> anyhow::Result
 }
 
 impl Toolset {
+    /// The configuration that is named, or found, alone.
+    pub fn of_config(named: Option<&Path>) -> anyhow::Result<Self> {
+        let environment = Environment::of_process()?;
+        let location = environment.locate(named)?;
+        let Some(found) = &location else { bail!("there is no toolcell.toml here or above") };
+        let (config, inert) = narrowed(found, &environment)?;
+        let over = Limits::new();
+        Ok(Self { environment, location, config, inert, components: Vec::new(), over, approver: None })
+    }
+
     /// A builder of the runtime of one short command.
     pub fn builder(&self) -> RuntimeBuilder {
         let folders = &self.environment.folders;
@@ -271,6 +289,7 @@ impl Toolset {
             .cache(folders.compiled())
             .outputs(outputs)
             .approvals(Approvals::folder(folders.approvals()))
+            .pins(Pins::file(folders.pins()))
             .folders(folders.clone());
         let builder = match &self.approver {
             Some(approver) => builder.shared_approver(Arc::clone(approver)),

@@ -22,7 +22,7 @@ fn wrong_toml_is_refused_with_its_line() {
     [limits]
     memory = "1MiB"
     memory = "2MiB"
-      → toolcell.toml:3: duplicate key
+      → toolcell.toml:3: `memory` is set twice; keep one of them
 
     [limits
       → toolcell.toml:1: unclosed table, expected `]`
@@ -34,7 +34,7 @@ fn wrong_toml_is_refused_with_its_line() {
     [output]
     max_lines = 5
     [output]
-      → toolcell.toml:3: duplicate key
+      → toolcell.toml:3: `output` is set twice; keep one of them
 
     limits = ""
       → toolcell.toml:1: invalid basic string, expected non-double-quote visible characters, `\`
@@ -117,15 +117,10 @@ fn unknown_keys_are_refused_with_the_nearest() {
 }
 
 #[test]
-fn keys_of_later_versions_are_refused_as_such() {
+fn places_that_are_not_loaded_from_are_refused() {
     insta::assert_snapshot!(refusals(&[
-        "[mcp.github]\ncommand = [\"x\"]",
         "[component.a]\npath = \"oci://example.org/tool:1\"",
     ]), @r#"
-
-    [mcp.github]
-    command = ["x"]
-      → toolcell.toml:1: `mcp`: this version does not know `mcp` yet and would not enforce it; take it out
 
     [component.a]
     path = "oci://example.org/tool:1"
