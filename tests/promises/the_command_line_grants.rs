@@ -115,7 +115,7 @@ fn an_origin_is_granted_by_a_flag_or_an_entry() {
     for (origin, told) in [("localhost", "has no scheme"), ("*", "https://*"), ("https://a.org/x", "paths")] {
         let wrong = fetch(&["--allow-http", origin]);
         assert_eq!(wrong.code, 2, "{wrong:?}");
-        assert!(wrong.stderr.contains(told), "{origin}: {wrong:?}");
+        assert!(wrong.stdout.contains(told), "{origin}: {wrong:?}");
     }
     let stray = line.run(&["list", "--allow-http", "https://a.org"]);
     assert!(stray.code == 2 && stray.stderr.contains("--component"), "{stray:?}");

@@ -22,16 +22,30 @@ use crate::output::MaskingBytes;
 pub(super) struct OutgoingBody {
     inner: WasiBody,
     meter: Arc<Meter>,
+    /// What is left of the length that was announced. What goes beyond it ends the request: cut to its length it would be
+    /// another one, and whole.
+    left: Option<u64>,
 }
 
 impl OutgoingBody {
-    pub fn new(inner: WasiBody, meter: Arc<Meter>) -> Self {
-        Self { inner, meter }
+    /// A body, of exactly `length` bytes if that was announced.
+    pub fn new(inner: WasiBody, length: Option<u64>, meter: Arc<Meter>) -> Self {
+        Self { inner, meter, left: length }
+    }
+
+    /// Counts a piece.
+    fn count(&mut self, bytes: usize) -> Result<(), Error> {
+        self.meter.send(bytes).map_err(|total| Error::HttpRequestBodySize(Some(total)))?;
+        if let Some(left) = &mut self.left {
+            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+            *left = left.checked_sub(bytes).ok_or(Error::HttpRequestBodySize(None))?;
+        }
+        Ok(())
     }
 
     pub fn empty(meter: Arc<Meter>) -> Self {
         let nothing = http_body_util::Empty::<Bytes>::new().map_err(|never| match never {});
-        Self::new(nothing.boxed_unsync(), meter)
+        Self::new(nothing.boxed_unsync(), None, meter)
     }
 }
 
@@ -51,10 +65,7 @@ impl Body for OutgoingBody {
             Err(error) => return Poll::Ready(Some(Err(error))),
         };
         Poll::Ready(Some(match frame.into_data() {
-            Ok(data) => match self.meter.send(data.len()) {
-                Ok(()) => Ok(Frame::data(data)),
-                Err(total) => Err(Error::HttpRequestBodySize(Some(total))),
-            },
+            Ok(data) => self.count(data.len()).map(|()| Frame::data(data)),
             // They would pass every check on headers.
             Err(_) => Err(Error::InternalError(Some("trailers of requests are not sent".to_owned()))),
         }))

@@ -74,11 +74,11 @@ impl Outgoing<'_> {
         let asked = self.asked(&request, &meter)?;
         let route = self.route(&asked, &meter)?;
         let mut headers = HeaderMap::from(request.headers);
-        check_headers(&mut headers, &route, request.body.is_some(), &meter)?;
+        let length = check_headers(&mut headers, &route, request.body.is_some(), &meter)?;
         let open = meter.place().ok_or(ErrorCode::ConnectionLimitReached)?;
         meter.begin().map_err(HttpError::trap)?;
         let body = match request.body {
-            Some(body) => OutgoingBody::new(body, Arc::clone(&meter)),
+            Some(body) => OutgoingBody::new(body, length, Arc::clone(&meter)),
             None => OutgoingBody::empty(Arc::clone(&meter)),
         };
         let mut sent = http::Request::new(body);
@@ -140,8 +140,14 @@ impl Outgoing<'_> {
     }
 }
 
-/// What a guest may say in headers: not too much, not the host's, and nothing where a credential goes.
-fn check_headers(headers: &mut HeaderMap, route: &Route, has_body: bool, meter: &Meter) -> HttpResult<()> {
+/// What a guest may say in headers: not too much, not the host's, and nothing where a credential goes. Returns the length
+/// that it announces.
+fn check_headers(
+    headers: &mut HeaderMap,
+    route: &Route,
+    has_body: bool,
+    meter: &Meter,
+) -> HttpResult<Option<u64>> {
     if headers.len() > MAX_HEADERS {
         return Err(ErrorCode::HttpRequestHeaderSectionSize(None).into());
     }
@@ -158,14 +164,14 @@ fn check_headers(headers: &mut HeaderMap, route: &Route, has_body: bool, meter: 
     let given = headers.get_all(CONTENT_LENGTH).iter().count();
     headers.remove(CONTENT_LENGTH);
     match (given, lengths.as_slice()) {
-        (0, _) => {}
-        (1, [0]) if !has_body => {}
+        (0, _) => Ok(None),
+        (1, [0]) if !has_body => Ok(None),
         (1, [length]) if has_body => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(*length));
+            Ok(Some(*length))
         }
-        _ => return Err(ErrorCode::HttpRequestBodySize(None).into()),
+        _ => Err(ErrorCode::HttpRequestBodySize(None).into()),
     }
-    Ok(())
 }
 
 fn length(value: &HeaderValue) -> Option<u64> {
