@@ -32,6 +32,8 @@ mod a_provider_is_held_to_what_it_announced;
 mod a_rule_holds_by_every_spelling;
 mod a_schema_and_the_runtime_agree;
 mod a_secret_is_in_nothing_that_a_tool_says;
+mod a_server_over_http_is_guarded;
+mod a_server_speaks_over_http;
 mod a_server_speaks_the_model_context_protocol;
 mod a_server_tells_of_changed_tools;
 mod a_session_has_its_own_tools_and_groups;
