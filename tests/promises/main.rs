@@ -67,5 +67,6 @@ mod the_command_line_says;
 mod the_command_line_takes_arguments;
 mod the_command_line_trusts;
 mod the_official_clients_take_what_is_exported;
+mod the_protocols_suite_finds_what_is_known;
 mod the_readme_is_true;
 mod validators;

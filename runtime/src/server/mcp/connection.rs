@@ -151,7 +151,7 @@ impl Connection {
     fn answer(&self, method: &str, params: &Map<String, Value>, terms: &Terms) -> Result<Value, Refusal> {
         let is_current = terms.is_current();
         match method {
-            "initialize" => self.initialize(params),
+            "initialize" if !is_current => self.initialize(params),
             "server/discover" => Ok(lists::discovered(&self.client.runtime)),
             "ping" if !is_current => Ok(json!({})),
             "logging/setLevel" if !is_current => self.set_level(params),

@@ -105,6 +105,14 @@ impl Guest for Conformance {
         "They let it run.".to_owned()
     }
 
+    fn test_input_required_result_elicitation() -> String {
+        Self::test_streaming_elicitation()
+    }
+
+    fn test_input_required_result_tampered_state() -> String {
+        Self::test_streaming_elicitation()
+    }
+
     fn test_logging_tool() -> String {
         events::log(Level::Info, "words for whoever wants them");
         "It has logged.".to_owned()
