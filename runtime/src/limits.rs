@@ -157,6 +157,18 @@ impl Limit {
         }
     }
 
+    /// The largest value that could make a difference.
+    fn most(self) -> u64 {
+        match self {
+            // What addresses of 32 bits reach, which is what a tool's memory has.
+            Self::Memory => 4 << 30,
+            // Every instance has its own.
+            Self::Stack => 1 << 30,
+            _ if self.unit() == Unit::Bytes => 1 << 60,
+            _ => u64::MAX - 1,
+        }
+    }
+
     /// Reads a value as a person writes it.
     ///
     /// # Errors
@@ -173,6 +185,10 @@ impl Limit {
         }?;
         if value == 0 {
             return Err(format!("`{text}` would allow nothing; give at least the smallest unit"));
+        }
+        let most = self.most();
+        if value > most {
+            return Err(format!("`{text}` is more than there can be; give at most {}", self.format(most)));
         }
         Ok(value)
     }
@@ -292,7 +308,7 @@ impl Limits {
         self.with(Limit::Timeout, nanos(timeout))
     }
 
-    /// Units of fuel. Default 100 billion.
+    /// Units of fuel. Default 1,000 billion.
     #[must_use]
     pub fn fuel(self, units: u64) -> Self {
         self.with(Limit::Fuel, units)

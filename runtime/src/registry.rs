@@ -8,7 +8,8 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::hook::{HookEntry, Placement};
-use crate::policy::{Action, Rules, ToolRules};
+use crate::policy::{Action, Known, Rules, ToolRules};
+use crate::schema::nearest;
 use crate::tool::Tool;
 
 /// A tool with what is known of its calls before the first of them.
@@ -159,6 +160,18 @@ impl Registry {
             tools.into_iter().try_for_each(|tool| all.add(self.placed(tool)))?;
             Ok(are_new)
         })
+    }
+
+    /// What rules and hooks say of tools that there are none of.
+    pub fn unmatched(&self) -> Vec<String> {
+        let tools = self.now();
+        let known = Known {
+            tools: tools.iter().map(|placed| (placed.tool.subject(), placed.tool.input_schema())).collect(),
+            nearest: |written, names| nearest(written, names).into_iter().map(str::to_owned).collect(),
+        };
+        let mut unmatched = self.rules.unmatched(&known);
+        unmatched.extend(self.hooks.iter().flat_map(|hook| hook.unmatched(&known)));
+        unmatched
     }
 
     /// Removes these tools; one of the same name that took the place of one of them stays.

@@ -90,7 +90,7 @@ fn a_call_finds_its_tool_when_settings_change_between_processes() {
     );
     let twice = line.run(&add);
     assert_eq!(twice.code, 2, "{twice:?}");
-    assert!(twice.stderr.contains("of component `a` and `"), "{twice:?}");
+    assert!(twice.stderr.contains("of component `a` (toolcell.toml:2) and `"), "{twice:?}");
 }
 
 #[test]

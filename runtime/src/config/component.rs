@@ -223,7 +223,7 @@ impl Validator<'_, '_> {
         let secrets =
             raw.secrets.keys().map(|name| (format!("secrets.{name}"), address.key("secrets").key(name)));
         let state = ("grant.state".to_owned(), address.key("grant").key("state"));
-        let plain = ["digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
+        let plain = ["path", "digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
         let all = plain.into_iter().chain([state]).chain(items).chain(renames).chain(secrets);
         all.filter(|(_, address)| self.document.has(address))
             .map(|(key, address)| (key, self.document.origin(&address)))

@@ -278,7 +278,7 @@ mod tests {
 [policy]
 call_timeout = "2h"
 [limits]
-memory = "8GiB"
+memory = "2GiB"
 timeout = "1s"
 concurrent_cells = 500
 queue_timeout = "1h"

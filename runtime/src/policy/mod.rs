@@ -25,6 +25,6 @@ pub use protect::Protected;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
-pub(crate) use rule::{MAX_PATH, ToolGlob, lexical, squeezed};
+pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use trust::TrustStore;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::admission::Door;
 use super::loading::Loading;
 use super::{Identity, Runtime, SessionTools, Shared};
-use crate::config::{Audit, Config, Environment, Folders};
-use crate::error::Result;
+use crate::config::{Audit, ComponentConfig, Config, Environment, Folders};
+use crate::error::{Error, Result};
 use crate::hook::HookEntry;
 use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::{Bounds, OutputStore};
@@ -283,7 +283,13 @@ impl RuntimeBuilder {
         if self.has_group_switch || self.config.activate_group {
             tools.push(Arc::new(loading.group_switch()?));
         }
-        registry.add(tools)?;
+        registry.add(tools).map_err(|error| located(error, &all))?;
+        let knows_all = self.only.is_none()
+            && self.session_tools.0.is_none()
+            && all.components.iter().all(|component| component.enabled);
+        if knows_all {
+            warnings.extend(registry.unmatched());
+        }
         let output = self.config.output;
         let to_usize = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         let bounds =
@@ -337,6 +343,20 @@ impl RuntimeBuilder {
             instances: largest.get(Limit::Instances),
         }
     }
+}
+
+/// The error with the lines of the components that it names.
+fn located(error: Error, config: &Config) -> Error {
+    let Error::DuplicateTool { name, first, second } = error else { return error };
+    let at = |place: String| {
+        let named = |component: &&ComponentConfig| place.ends_with(&format!("`{}`", component.name));
+        let origin = config.components.iter().find(named).map(|component| component.origin_of("path"));
+        match origin.and_then(|origin| origin.at) {
+            Some(at) => format!("{place} ({at})"),
+            None => place,
+        }
+    };
+    Error::DuplicateTool { name, first: at(first), second: at(second) }
 }
 
 /// Where the time for a whole call was set; its default has an address as well, for errors to name.

@@ -147,6 +147,11 @@ impl Sandbox {
         self.threads.count()
     }
 
+    /// Whether the cache has the component compiled, by whichever version and settings.
+    pub fn has_compiled(&self, digest: &Digest) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.has(digest))
+    }
+
     /// Native code of a component from the compiler, linked to what it imports. Blocks.
     pub fn prepare_anew(&self, name: &str, bytes: &[u8], digest: &Digest, meter: Meter) -> Result<Prepared> {
         let engine = self.engines.get(meter)?;

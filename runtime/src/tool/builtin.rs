@@ -1,6 +1,7 @@
 //! The tools that are shipped with the runtime.
 
 use crate::error::{Error, Result};
+use crate::schema::nearest;
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
@@ -20,9 +21,14 @@ pub fn builtin_bytes(name: &str) -> Result<&'static [u8]> {
         let known = if known.is_empty() { "none in this build".to_owned() } else { known };
         Error::component(
             format!("builtin:{name}"),
-            format!("there is no such component; shipped are: {known}"),
+            format!("there is no such component{}; shipped are: {known}", meant(name)),
         )
     })
+}
+
+fn meant(name: &str) -> String {
+    let near = nearest(name, BUILTINS);
+    near.first().map(|near| format!(", did you mean `builtin:{near}`?")).unwrap_or_default()
 }
 
 #[cfg(feature = "builtin-tools")]

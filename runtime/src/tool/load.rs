@@ -11,7 +11,9 @@ use toolcell_package::Package;
 
 use super::candidate::{Candidate, Offered, candidates};
 use super::component::name_of;
-use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
+use super::inspect::{
+    Inspection, MAX_COMPONENT_BYTES, check_code, classify_imports, inspect, lints, readable,
+};
 use super::misset::{listed, misset, placed};
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
 use crate::config::{ComponentConfig, Source, ToolSettings};
@@ -47,7 +49,13 @@ pub(crate) fn load(
             loader.single(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))
         }
         Source::Builtin(builtin_name) => {
-            let bytes = builtin_bytes(builtin_name)?;
+            let origin = component.config.origin_of("path");
+            let bytes = builtin_bytes(builtin_name).map_err(|error| match error {
+                Error::Component { subject, message } if origin.at.is_some() => {
+                    misset(&origin, format!("`{subject}`: {message}"))
+                }
+                other => other,
+            })?;
             loader.single(name, bytes.into(), None, warnings)
         }
     }
@@ -153,6 +161,11 @@ impl Loader<'_> {
             return Err(misset(&self.config.origin_of("digest"), message));
         }
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
+        // What was compiled once is sound, and looking through code takes as long as a call may.
+        let is_shipped = matches!(self.config.source, Source::Builtin(_));
+        if !is_shipped && !self.sandbox.has_compiled(&digest) {
+            check_code(&bytes).map_err(|error| wrong(error.to_string()))?;
+        }
         if let Some((folder, world)) = wit {
             let package =
                 Package::from_wit_dir(folder, world).map_err(|error| wrong(format!("its WIT: {error}")))?;

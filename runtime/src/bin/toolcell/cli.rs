@@ -88,7 +88,7 @@ impl Command {
             Self::Approvals(args) => args.is_json(),
             Self::Cache(args) => args.is_json(),
             Self::Config(args) => args.is_json(),
-            Self::Doctor(args) => args.json,
+            Self::Doctor(args) => args.tools.json,
             _ => false,
         }
     }

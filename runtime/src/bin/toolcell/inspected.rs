@@ -74,7 +74,7 @@ pub(crate) struct Terms<'a> {
 
 /// Looks at a component.
 pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Checked {
-    let inspection = match inspect(bytes) {
+    let inspection = match inspect(bytes).and_then(|inspection| check_code(bytes).map(|()| inspection)) {
         Ok(inspection) => inspection,
         Err(error) => return Checked::wrong(file, error.to_string()),
     };
@@ -88,7 +88,6 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Chec
     let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
     let imports = classify_imports(&inspection, &Grant::none());
     checked.errors.extend(imports.refusal());
-    checked.errors.extend(check_code(bytes).err().map(|error| error.to_string()));
     if let Some(limits) = &terms.limits {
         checked.errors.extend(inspection.footprint.beyond(limits).iter().map(too_small));
     }

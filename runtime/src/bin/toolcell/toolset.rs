@@ -66,6 +66,8 @@ pub(crate) struct Toolset {
     pub environment: Environment,
     pub location: Option<Location>,
     pub config: Config,
+    /// How many settings do not hold, since the configuration was found and is not trusted.
+    pub inert: usize,
     pub components: Vec<ToolComponent>,
     pub over: Limits,
     /// Who is asked about calls.
@@ -87,14 +89,15 @@ impl ToolsetArgs {
                  --component"
             );
         }
-        let config = match &location {
-            Some(location) => read(location, &environment)?,
-            None => Config::default(),
+        let (config, inert) = match &location {
+            Some(location) => narrowed(location, &environment)?,
+            None => (Config::default(), 0),
         };
         Ok(Toolset {
             environment,
             location,
             config,
+            inert,
             components,
             over: self.limits(),
             approver: approver(self),
@@ -180,13 +183,18 @@ impl ToolsetArgs {
 
 /// The configuration at `location`, narrowed if it was only found.
 pub(crate) fn read(location: &Location, environment: &Environment) -> anyhow::Result<Config> {
+    Ok(narrowed(location, environment)?.0)
+}
+
+/// The same, and how many of its settings do not hold.
+fn narrowed(location: &Location, environment: &Environment) -> anyhow::Result<(Config, usize)> {
     let mut config = Config::load(location, environment)?;
-    if !is_trusted(location, &config, environment) {
-        for inert in config.restrict_untrusted() {
-            say(Label::Warning, inert);
-        }
+    if is_trusted(location, &config, environment) {
+        return Ok((config, 0));
     }
-    Ok(config)
+    let inert = config.restrict_untrusted();
+    inert.iter().for_each(|inert| say(Label::Warning, inert));
+    Ok((config, inert.len()))
 }
 
 /// Whether the configuration holds as it is. A damaged list of what is trusted is told and trusts nothing.

@@ -22,7 +22,7 @@ fn wrong_toml_is_refused_with_its_line() {
     [limits]
     memory = "1MiB"
     memory = "2MiB"
-      → toolcell.toml:3: duplicate key
+      → toolcell.toml:3: `memory` is set twice; keep one of them
 
     [limits
       → toolcell.toml:1: unclosed table, expected `]`
@@ -34,7 +34,7 @@ fn wrong_toml_is_refused_with_its_line() {
     [output]
     max_lines = 5
     [output]
-      → toolcell.toml:3: duplicate key
+      → toolcell.toml:3: `output` is set twice; keep one of them
 
     limits = ""
       → toolcell.toml:1: invalid basic string, expected non-double-quote visible characters, `\`
