@@ -39,5 +39,6 @@ place() {
 place probe probe.wasm probe
 place readonly-liar readonly_liar.wasm readonly-liar
 place judge judge.wasm judge
+place conformance conformance.wasm conformance
 place provider provider.wasm provided
 place command command.wasm

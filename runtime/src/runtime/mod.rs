@@ -186,6 +186,16 @@ impl Runtime {
         Ok(())
     }
 
+    /// Cells that run now.
+    pub fn cells_running(&self) -> usize {
+        self.shared.door.running()
+    }
+
+    /// Calls that wait for a cell now.
+    pub fn calls_waiting(&self) -> usize {
+        self.shared.door.waiting()
+    }
+
     /// Threads that exist for guests with directories, those stuck in the operating system included.
     pub fn guest_threads(&self) -> usize {
         self.shared.sandbox.guest_threads()
