@@ -30,6 +30,7 @@ mod new;
 mod output;
 mod pack;
 mod ready;
+mod replay;
 mod report;
 #[cfg(feature = "otel")]
 mod spans;
