@@ -29,6 +29,7 @@ mod a_native_tool_is_described_and_called;
 mod a_native_tool_is_held_to_its_bounds;
 mod a_program_calls_tools_by_json_lines;
 mod a_provider_is_held_to_what_it_announced;
+mod a_recorded_call_is_made_again;
 mod a_rule_holds_by_every_spelling;
 mod a_schema_and_the_runtime_agree;
 mod a_secret_is_in_nothing_that_a_tool_says;

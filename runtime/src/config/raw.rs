@@ -162,12 +162,25 @@ pub(super) struct RawComponent {
     pub(super) hints: RawHints,
     /// How much lenient spelling in arguments is mended. Default "decode".
     pub(super) repair: Option<RepairMode>,
+    /// Makes time and chance the same in every call. Default those of the host.
+    pub(super) deterministic: Option<RawDeterministic>,
     /// What the component may reach. Default nothing.
     pub(super) grant: RawGrant,
     /// What calls of its tools may consume.
     pub(super) limits: RawLimits,
     /// Settings of single tools, by tool name or `interface.function`.
     pub(super) tool: BTreeMap<String, RawTool>,
+}
+
+/// Time and chance that are the same in every call: each call begins at the same moment, and time passes only while a
+/// tool looks at it or waits. What is random comes from the seed, and is no secret.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `clock` and `seed`", default)]
+pub(super) struct RawDeterministic {
+    /// The moment at which each call begins. Default "2000-01-01T00:00:00Z".
+    pub(super) clock: Option<String>,
+    /// What randomness is made from. Default 0.
+    pub(super) seed: Option<u64>,
 }
 
 /// A secret: where its value comes from, one of `env` and `file`.

@@ -197,6 +197,7 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         ("tools", component.tools.as_ref().map(|tools| json!(tools))),
         ("instructions", component.instructions.as_ref().map(|text| json!(text))),
         ("config", Some(json!(component.grant.config)).filter(|_| !component.grant.config.is_empty())),
+        ("deterministic", component.deterministic.map(|it| json!(it.to_string()))),
         ("secrets", Some(show_secrets(component)).filter(|_| !component.grant.secrets.is_empty())),
     ];
     for (name, value) in optional {

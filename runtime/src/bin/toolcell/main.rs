@@ -34,6 +34,7 @@ mod new;
 mod output;
 mod pack;
 mod ready;
+mod replay;
 mod report;
 mod servers;
 #[cfg(feature = "otel")]
