@@ -3,6 +3,7 @@
 pub mod command_line;
 mod crafted;
 mod executor;
+pub mod http_client;
 pub mod http_server;
 pub mod mcp_client;
 pub mod model_server;

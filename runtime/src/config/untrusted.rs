@@ -16,6 +16,7 @@ use super::component::ComponentConfig;
 use super::discovery::{How, Location};
 use super::hooks::{HookConfig, HookKind};
 use super::mcp::McpConfig;
+use super::server::Server;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
@@ -123,6 +124,11 @@ impl Config {
             let unknown = || Origin::setting("audit");
             let origin = audit.origins.get("audit").cloned().unwrap_or_else(unknown);
             inert.push(Inert::new(&origin, "no audit is kept"));
+        }
+        if self.server != Server::default() {
+            // It would let in whom the file's author names, by tokens that are secrets of the user's.
+            self.server = Server::default();
+            inert.push(Inert::new(&self.origin("server"), "does not hold"));
         }
         self.restrict_runtime(&mut inert);
         inert

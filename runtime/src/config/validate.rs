@@ -86,6 +86,7 @@ fn read(document: &Document<'_>, keys: Keys, problems: &mut Problems) -> RawConf
         limits: section(&mut table, "limits", document, problems),
         output: section(&mut table, "output", document, problems),
         audit: table.contains_key("audit").then(|| section(&mut table, "audit", document, problems)),
+        server: section(&mut table, "server", document, problems),
         rule: rules::read(&mut table, document, problems),
         hook: super::hooks::read(&mut table, document, problems),
         component: named(&mut table, "component", document, problems),
@@ -173,6 +174,7 @@ impl Validator<'_, '_> {
         config.admission = self.admission(&address, &admission);
         config.output = self.output(&raw.output);
         config.audit = raw.audit.map(|audit| self.audit(audit));
+        config.server = self.server(raw.server);
         config.rules = self.rules(raw.rule);
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
@@ -216,6 +218,7 @@ impl Validator<'_, '_> {
         let all = of_output.into_iter().chain(of_admission).chain(of_components).chain(of_policy);
         all.filter(|address| self.document.has(address))
             .map(|address| (address.to_string(), self.document.origin(&address)))
+            .chain(self.server_origins())
             .collect()
     }
 

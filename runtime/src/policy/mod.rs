@@ -3,6 +3,7 @@
 
 mod approval;
 mod deny;
+mod deterministic;
 mod digest;
 mod entries;
 mod grant;
@@ -18,6 +19,8 @@ mod trust;
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
 pub use deny::DenySet;
 pub(crate) use deny::{normal, split_literal};
+pub use deterministic::Deterministic;
+pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};

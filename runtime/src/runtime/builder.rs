@@ -274,6 +274,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// The same builder without anything that is called or that watches calls.
+    pub(super) fn emptied(self) -> Self {
+        let Self { allocation, compiler, cache, folders, .. } = self;
+        Self { allocation, compiler, cache, folders, ..Self::default() }
+    }
+
     /// Loads every component and makes the runtime. Nothing is compiled yet, and no guest code runs.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod host;
 mod loading;
 mod passage;
 mod path;
+mod recording;
 mod reload;
 mod remotes;
 mod runs;
@@ -32,6 +33,7 @@ pub use batch::Batch;
 pub use builder::RuntimeBuilder;
 pub use explain::Explanation;
 pub use loading::Registration;
+pub use recording::Replay;
 pub use reload::Reloaded;
 pub use remotes::RemoteTool;
 pub use session::{Identity, Session, SessionTools};
@@ -42,7 +44,8 @@ use crate::config::{Config, Folders, OutputBounds};
 use crate::error::Result;
 use crate::limits::Origin;
 use crate::output::{Bounds, EventSinks, OutputStore};
-use crate::policy::{Approvals, Approver, Pins};
+use crate::policy::{Approvals, Approver, Deterministic, Pins};
+use crate::recording::Tape;
 use crate::registry::Registry;
 use crate::sandbox::Sandbox;
 use crate::tool::{Body, Server, Tool};
@@ -186,6 +189,16 @@ impl Runtime {
         Ok(())
     }
 
+    /// Cells that run now.
+    pub fn cells_running(&self) -> usize {
+        self.shared.door.running()
+    }
+
+    /// Calls that wait for a cell now.
+    pub fn calls_waiting(&self) -> usize {
+        self.shared.door.waiting()
+    }
+
     /// Threads that exist for guests with directories, those stuck in the operating system included.
     pub fn guest_threads(&self) -> usize {
         self.shared.sandbox.guest_threads()
@@ -214,6 +227,9 @@ pub struct Call {
     events: EventSinks,
     /// Why it does not even begin; it is recorded all the same.
     refusal: Option<CallError>,
+    deterministic: Option<Deterministic>,
+    /// The recording that is made or replayed.
+    tape: Option<Tape>,
 }
 
 impl Call {
@@ -225,6 +241,8 @@ impl Call {
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
             refusal: None,
+            deterministic: None,
+            tape: None,
         }
     }
 
@@ -243,6 +261,12 @@ impl Call {
     /// until its deadline; a closed one is skipped. Parts of the result wait for hooks that may still replace it.
     pub fn events(mut self, sink: tokio::sync::mpsc::Sender<Event>) -> Self {
         self.events.add(sink);
+        self
+    }
+
+    /// Gives a component's tool time and chance that are the same in every call, whatever its component is set to.
+    pub fn deterministic(mut self, deterministic: Deterministic) -> Self {
+        self.deterministic = Some(deterministic);
         self
     }
 

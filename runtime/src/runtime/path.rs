@@ -13,6 +13,7 @@ use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
 use super::hidden::{hide, reveal};
 use super::passage::Passage;
+use super::recording::unrecordable;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
@@ -36,6 +37,9 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let problem = call.call.problem().map(|why| CallError::new(ErrorKind::InvalidArguments, why));
     let refusal = problem.or_else(|| call.refusal.take());
+    if let Some(recorder) = call.recorder() {
+        recorder.arguments(&arguments);
+    }
     let mut passage = Passage::of(&call, began, started);
     let end = async {
         if let Some(error) = refusal {
@@ -84,6 +88,9 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         fail(&shared, &call, unrecorded(&error), outcome);
     }
     telemetry::called(&span, &passage.outcome);
+    if let Some(recorder) = call.recorder() {
+        recorder.outcome(&passage.outcome);
+    }
     passage.finish()
 }
 
@@ -131,6 +138,11 @@ impl Passage {
         let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
         self.outcome.repaired = repaired;
         self.keep_arguments(&placed.tool, &arguments);
+        if let Some(recorder) = call.recorder()
+            && let Some(why) = unrecordable(&placed)
+        {
+            recorder.fail(&why);
+        }
         if !placed.is_free() {
             // On the heap: most calls have neither, and every call would carry the room for them.
             return Box::pin(self.decided(shared, call, whole, placed, limits, arguments)).await;

@@ -20,6 +20,8 @@ use crate::hook::{Core, HookCall};
 use crate::kept::Place;
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::EventSinks;
+use crate::policy::StateScope;
+use crate::recording::Tape;
 use crate::sandbox::{
     CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Prepared, catch_unwind,
     stopped_at_deadline,
@@ -115,6 +117,9 @@ impl Runs<'_> {
             Err(error) => return Ended::failed(error),
         };
         let limits = self.whole.lower(Arc::clone(self.limits));
+        if let Some(recorder) = self.call.recorder() {
+            self.begin_recording(recorder, component, &arguments);
+        }
         let (entry, arguments) = match entry {
             Entry::Provided { name, call, .. } => {
                 (call.as_ref(), json!({ "name": name, "arguments": arguments.to_string() }))
@@ -147,12 +152,19 @@ impl Runs<'_> {
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
+            deterministic: self.call.deterministic.or(component.deterministic),
+            tape: self.call.tape.clone(),
         };
         sandbox.run(cell, permit).await
     }
 
-    /// What values the call may keep.
+    /// What values the call may keep. A replay has them from its recording.
     fn keeping(&self, component: &LoadedComponent) -> KeepGrant {
+        if let Some(Tape::Replay(player)) = &self.call.tape {
+            let state = &player.called().state;
+            let place = Some(Place::Call).filter(|_| state.scope != StateScope::None);
+            return KeepGrant { place, read_only: state.read_only, setting: state.setting.as_str().into() };
+        }
         let (folder, session) = (self.shared.sandbox.kept(), self.call.session.state.name());
         let owner = &component.owner;
         KeepGrant {

@@ -5,7 +5,7 @@ use crate::schema::nearest;
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
-pub const BUILTINS: [&str; 4] = ["basics", "fetch", "files", "weather"];
+pub const BUILTINS: [&str; 5] = ["basics", "fetch", "files", "plan", "weather"];
 
 /// The names of the shipped components.
 #[cfg(not(feature = "builtin-tools"))]
@@ -37,6 +37,7 @@ fn builtin(name: &str) -> Option<&'static [u8]> {
         "basics" => Some(include_bytes!("../../../guest-tools/dist/basics.wasm")),
         "fetch" => Some(include_bytes!("../../../guest-tools/dist/fetch.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
+        "plan" => Some(include_bytes!("../../../guest-tools/dist/plan.wasm")),
         "weather" => Some(include_bytes!("../../../guest-tools/dist/weather.wasm")),
         _ => None,
     }

@@ -110,6 +110,8 @@ fn list_tools(
             context: Arc::new(CallContext::default()),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
+            deterministic: None,
+            tape: None,
         };
         let ended = sandbox.run(cell, ()).await;
         match ended.end {

@@ -19,6 +19,8 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+#[cfg(all(feature = "mcp", feature = "http"))]
+mod http_server;
 mod index;
 mod init;
 mod inspected;
@@ -32,6 +34,7 @@ mod new;
 mod output;
 mod pack;
 mod ready;
+mod replay;
 mod report;
 mod servers;
 #[cfg(feature = "otel")]

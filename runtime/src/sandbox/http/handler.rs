@@ -16,6 +16,7 @@ use super::body::OutgoingBody;
 use super::exchange::Exchange;
 use super::meter::Meter;
 use crate::net::{Origin, Scheme};
+use crate::recording::Tape;
 use crate::sandbox::state::CellState;
 
 /// Headers of a request; servers take about a hundred.
@@ -37,6 +38,9 @@ pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
         "handle",
         |mut store, (request, options): Arguments| -> Result<(Handled,)> {
             let state: &mut CellState = store.data_mut();
+            if let Some(Tape::Record(recorder)) = &state.tape {
+                recorder.fail("the tool asked for something over HTTP, of which recordings hold nothing");
+            }
             let mut outgoing = Outgoing { http: &mut state.http, table: &mut state.table };
             match outgoing.handle(request, options) {
                 Ok(future) => Ok((Ok(future),)),
