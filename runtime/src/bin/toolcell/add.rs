@@ -33,8 +33,8 @@ pub(crate) struct AddArgs {
     dirs: Vec<String>,
     /// Let it send requests over HTTP to an origin, as https://api.example.org, with `::ro` after it
     /// where requests only read; may be repeated
-    #[arg(long = "allow-http", value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
-    http: Vec<HttpGrant>,
+    #[arg(long, value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
+    allow_http: Vec<HttpGrant>,
     /// Use this configuration instead of looking for one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -132,7 +132,7 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
     };
     let name =
         args.name.clone().or(suggested).context("the file's name cannot be a component's; give --name")?;
-    let component = args.http.iter().cloned().fold(NewComponent::new(name, path), NewComponent::http);
+    let component = args.allow_http.iter().cloned().fold(NewComponent::new(name, path), NewComponent::http);
     args.dirs.iter().try_fold(component, |component, dir| {
         let dir = dir_grant(dir, environment)?;
         Ok(component.dir(DirGrant::new(relative(dir.host), dir.guest, dir.access)))

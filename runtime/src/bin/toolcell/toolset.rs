@@ -37,8 +37,8 @@ pub(crate) struct ToolsetArgs {
     pub dirs: Vec<String>,
     /// Let the --component send requests over HTTP to an origin, as https://api.example.org, with `::ro` after it
     /// where requests only read; may be repeated
-    #[arg(long = "allow-http", value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
-    pub http: Vec<HttpGrant>,
+    #[arg(long, value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
+    pub allow_http: Vec<HttpGrant>,
     /// Give the --component an environment variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
@@ -126,7 +126,7 @@ impl ToolsetArgs {
         let given = [
             ("--wit", self.wit.is_some()),
             ("--dir", !self.dirs.is_empty()),
-            ("--allow-http", !self.http.is_empty()),
+            ("--allow-http", !self.allow_http.is_empty()),
             ("--env", !self.env.is_empty()),
             ("--config-value", !self.config_value.is_empty()),
             ("--state", self.state.is_some()),
@@ -168,7 +168,7 @@ impl ToolsetArgs {
         for dir in &self.dirs {
             grant = grant.dir_grant(dir_grant(dir, environment)?);
         }
-        for entry in &self.http {
+        for entry in &self.allow_http {
             grant = grant.http(entry.clone());
         }
         for variable in &self.env {
