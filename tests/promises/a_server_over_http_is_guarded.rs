@@ -258,7 +258,7 @@ fn a_session_that_nobody_uses_ends() {
     let server = serving(&line, "[server]\nsession_timeout = \"100ms\"\n");
     let session = server.initialize(json!({}), |request| request);
     let open = || server.send(HttpRequest::new("GET", "/metrics")).text().contains("\ntoolcell_sessions 1\n");
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while open() {
         assert!(begun.elapsed().as_secs() < 60, "it is never swept");
     }
