@@ -38,6 +38,7 @@ place() {
 
 place probe probe.wasm probe
 place readonly-liar readonly_liar.wasm readonly-liar
+place kernel kernel.wasm kernel
 place judge judge.wasm judge
 place provider provider.wasm provided
 place command command.wasm
