@@ -40,5 +40,6 @@ place probe probe.wasm probe
 place readonly-liar readonly_liar.wasm readonly-liar
 place kernel kernel.wasm kernel
 place judge judge.wasm judge
+place conformance conformance.wasm conformance
 place provider provider.wasm provided
 place command command.wasm

@@ -3,9 +3,11 @@
 pub mod command_line;
 mod crafted;
 mod executor;
+pub mod http_client;
 pub mod mcp_client;
 pub mod model_server;
 pub mod process;
+pub mod scripted;
 
 use std::path::PathBuf;
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::document::Address;
 use super::names::{component_name_fits, tool_name_fits};
-use super::raw::{RawComponent, RawTool};
+use super::raw::{RawComponent, RawDeterministic, RawTool};
 use super::rules::{DeclaredHints, group_fits};
 use super::validate::{Validator, reason};
 use crate::limits::{Limits, Origin};
-use crate::policy::{Digest, DirGrant, Grant};
+use crate::policy::{Deterministic, Digest, DirGrant, Grant, deterministic_clock};
 pub use crate::schema::RepairMode;
 
 /// Where a component comes from.
@@ -84,6 +84,8 @@ pub struct ComponentConfig {
     pub hints: DeclaredHints,
     /// How much lenient spelling in arguments is mended.
     pub repair: RepairMode,
+    /// Time and chance of its calls, where they are not the host's.
+    pub deterministic: Option<Deterministic>,
     /// Where its table is.
     pub origin: Origin,
     /// Where its other settings were set, as far as they were: `digest`, `prefix`, `tools[0]`, `rename.list_dir`.
@@ -111,6 +113,7 @@ impl ComponentConfig {
             tool_settings: BTreeMap::new(),
             hints: DeclaredHints::default(),
             repair: RepairMode::default(),
+            deterministic: None,
             origin,
             origins: BTreeMap::new(),
         }
@@ -146,7 +149,12 @@ impl ComponentConfig {
 
     /// Whether no file says anything of it.
     fn is_of_flags(&self) -> bool {
-        self.origin.setting.starts_with("--")
+        self.flag().is_some()
+    }
+
+    /// The flag that names it, if one does.
+    pub(crate) fn flag(&self) -> Option<&str> {
+        Some(&*self.origin.setting).filter(|setting| setting.starts_with("--"))
     }
 
     /// Its directory grants with where each was set.
@@ -208,6 +216,7 @@ impl Validator<'_, '_> {
             tool_settings: self.tool_settings(&address.key("tool"), raw.tool),
             hints: raw.hints.into(),
             repair: raw.repair.unwrap_or_default(),
+            deterministic: self.deterministic(&address.key("deterministic"), raw.deterministic),
             origin: self.document.origin(&address),
             origins,
             ..ComponentConfig::new(name, source)
@@ -260,6 +269,15 @@ impl Validator<'_, '_> {
                 None
             }
         }
+    }
+
+    /// A table, even an empty one, is what makes calls deterministic.
+    fn deterministic(&mut self, table: &Address, raw: Option<RawDeterministic>) -> Option<Deterministic> {
+        let raw = raw?;
+        let plain = Deterministic::default().seed(raw.seed.unwrap_or_default());
+        let Some(written) = raw.clock else { return Some(plain) };
+        let clock = self.checked(&table.key("clock"), deterministic_clock(&written))?;
+        Some(plain.clock(clock))
     }
 
     fn rename(&mut self, table: &Address, rename: &BTreeMap<String, String>) {

@@ -10,8 +10,7 @@ use crate::limits::Limit;
 
 /// Settings that are documented for a later version. Accepting one that nothing enforces would be a silent hole,
 /// so each is refused with a reason of its own. `*` is any key.
-const LATER: [&[&str]; 10] = [
-    &["mcp"],
+const LATER: [&[&str]; 9] = [
     &["limits", "http_requests"],
     &["limits", "http_bytes"],
     &["limits", "state_bytes"],

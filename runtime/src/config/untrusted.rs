@@ -15,6 +15,8 @@ use std::time::Duration;
 use super::component::ComponentConfig;
 use super::discovery::{How, Location};
 use super::hooks::{HookConfig, HookKind};
+use super::mcp::McpConfig;
+use super::server::Server;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
@@ -70,9 +72,14 @@ impl Location {
 
 impl Config {
     /// The digest of what is trusted: the bytes that were read from the configuration and, as they are now, the files
-    /// that decide what its hooks do. None for a configuration without a file.
+    /// that decide what its hooks and servers do. None for a configuration without a file.
     pub fn content(&self) -> Option<Digest> {
-        let files: Vec<&PathBuf> = self.hooks.iter().flat_map(HookConfig::files).collect();
+        let files: Vec<&PathBuf> = self
+            .hooks
+            .iter()
+            .flat_map(HookConfig::files)
+            .chain(self.mcp.iter().flat_map(McpConfig::files))
+            .collect();
         let own = self.digest?;
         if files.is_empty() {
             return Some(own);
@@ -107,11 +114,20 @@ impl Config {
             }
         }
         self.limits = narrowed(&self.limits, &mut inert);
+        for server in std::mem::take(&mut self.mcp).into_iter().filter(|server| server.enabled) {
+            // It would run a program of the file's choice, or hand the user's data and secrets to an address.
+            inert.push(Inert::new(&server.origin, "is not started, and has no tools"));
+        }
         if let Some(audit) = self.audit.take() {
             // It would write where the file says, and name a variable or a file of the user's as its key.
             let unknown = || Origin::setting("audit");
             let origin = audit.origins.get("audit").cloned().unwrap_or_else(unknown);
             inert.push(Inert::new(&origin, "no audit is kept"));
+        }
+        if self.server != Server::default() {
+            // It would let in whom the file's author names, by tokens that are secrets of the user's.
+            self.server = Server::default();
+            inert.push(Inert::new(&self.origin("server"), "does not hold"));
         }
         self.restrict_runtime(&mut inert);
         inert

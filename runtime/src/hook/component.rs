@@ -148,6 +148,8 @@ impl ComponentHook {
             context: Arc::new(context(call)),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
+            deterministic: None,
+            tape: None,
         };
         answered(sandbox.run(cell, permit).await)
     }

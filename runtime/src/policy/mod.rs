@@ -3,10 +3,12 @@
 
 mod approval;
 mod deny;
+mod deterministic;
 mod digest;
 mod entries;
 mod grant;
 mod narrowing;
+mod pins;
 mod private;
 mod protect;
 mod rule;
@@ -16,10 +18,13 @@ mod trust;
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
 pub use deny::DenySet;
 pub(crate) use deny::{normal, split_literal};
+pub use deterministic::Deterministic;
+pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
 pub use narrowing::Narrowing;
+pub use pins::Pins;
 pub use private::ensure_private;
 pub use protect::Protected;
 pub use rule::{

@@ -12,6 +12,7 @@ use super::limiter::Refusal;
 use super::state::{CapabilityRefused, CellState, LimitExceeded};
 use crate::call::{CallError, ErrorKind};
 use crate::limits::{EffectiveLimits, Limit, advice};
+use crate::recording::{Difference, Tape};
 
 /// What of a panic's text is worth repeating; the whole of it is in the logs.
 const MAX_PANIC_BYTES: usize = 500;
@@ -28,6 +29,9 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     if let Some(refused) = error.downcast_ref::<CapabilityRefused>() {
         return capability_refused(refused);
     }
+    if error.downcast_ref::<Difference>().is_some() {
+        return CallError::new(ErrorKind::Internal, "the replay is not what was recorded");
+    }
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return exited(exit.0);
     }
@@ -43,7 +47,7 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     if let Some(refusal) = state.limiter.refusal().filter(|refusal| explains(refusal, error, state)) {
         return limit_error(refusal.limit, refusal.wanted, limits);
     }
-    if let Some((limit, wanted)) = state.dirs.limit_hit() {
+    if let Some((limit, wanted)) = limit_on_files(state) {
         return limit_error(limit, wanted, limits);
     }
     let text = error.root_cause().to_string();
@@ -63,6 +67,17 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
         Some(Trap::UnreachableCodeReached) => panicked(state).unwrap_or_else(|| trapped("it aborted")),
         Some(trap) => trapped(&trap_words(*trap)),
         None => trapped(&format!("it broke the rules of the component model: {text}")),
+    }
+}
+
+/// The limit on files that the guest met, in this call or in the one that is replayed.
+fn limit_on_files(state: &CellState) -> Option<(Limit, u64)> {
+    match &state.tape {
+        Some(Tape::Replay(player)) => {
+            let (name, wanted) = player.end().limit.as_ref()?;
+            Some((Limit::from_name(name)?, *wanted))
+        }
+        _ => state.dirs.limit_hit(),
     }
 }
 

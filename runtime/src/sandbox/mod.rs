@@ -2,8 +2,8 @@
 //! `wasmtime_wasi`.
 //!
 //! In reading order: `engine` (settings and slots), `cache` and `compiler` (native code), `host` (what a
-//! guest can import), `dirs` and `stdio` (what of the outside it touches), `state`, `limiter` and
-//! `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
+//! guest can import), `dirs` and `stdio` (what of the outside it touches), `time` (what a deterministic call has in its
+//! place), `tape` (how it is recorded and replayed), `state`, `limiter` and `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
 //! host), `threads` and `reactor` (where it runs), `end`, `report` and `chosen` (how it ended, and with what).
 
 mod cache;
@@ -22,7 +22,9 @@ mod reactor;
 mod report;
 mod state;
 mod stdio;
+mod tape;
 mod threads;
+mod time;
 mod typed;
 
 use std::collections::HashMap;
@@ -44,7 +46,6 @@ pub(crate) use engine::{EngineSettings, Meter};
 pub(crate) use host::KeepGrant;
 pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
-pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
 
 use crate::call::{CallError, Ended, ErrorKind};
 use crate::error::{Error, Result};

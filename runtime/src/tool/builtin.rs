@@ -5,7 +5,7 @@ use crate::schema::nearest;
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
-pub const BUILTINS: [&str; 2] = ["basics", "files"];
+pub const BUILTINS: [&str; 3] = ["basics", "files", "plan"];
 
 /// The names of the shipped components.
 #[cfg(not(feature = "builtin-tools"))]
@@ -36,6 +36,7 @@ fn builtin(name: &str) -> Option<&'static [u8]> {
     match name {
         "basics" => Some(include_bytes!("../../../guest-tools/dist/basics.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
+        "plan" => Some(include_bytes!("../../../guest-tools/dist/plan.wasm")),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Tools: what a model may call, and the components that they come from.
 
+mod announced;
 mod argument_schema;
 mod builtin;
 mod candidate;
@@ -13,6 +14,7 @@ mod misset;
 mod native;
 mod native_events;
 mod provider;
+mod remote;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +32,7 @@ pub(crate) use loaded::LoadedComponent;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
+pub(crate) use remote::{RemoteBody, Remotes, Server, load as load_remotes};
 
 use crate::error::Result;
 use crate::limits::EffectiveLimits;
@@ -85,6 +88,8 @@ pub(crate) enum Body {
     },
     /// A function of the embedder's program.
     Native(Arc<NativeBody>),
+    /// A tool of another server.
+    Remote(Arc<RemoteBody>),
 }
 
 /// How a tool's component is entered.
@@ -168,7 +173,7 @@ impl Tool {
     pub fn is_self_contained(&self) -> bool {
         match &self.body {
             Body::Component { component, dirs, .. } => component.is_self_contained && dirs.is_empty(),
-            Body::Native(_) => false,
+            Body::Native(_) | Body::Remote(_) => false,
         }
     }
 
@@ -177,7 +182,7 @@ impl Tool {
     pub fn may_change_something(&self) -> bool {
         match &self.body {
             Body::Component { .. } => self.grant().dirs.iter().any(|dir| dir.access == Access::ReadWrite),
-            Body::Native(_) => !self.is_read_only(),
+            Body::Native(_) | Body::Remote(_) => !self.is_read_only(),
         }
     }
 
@@ -196,7 +201,8 @@ impl Tool {
         self.owner.group.as_deref()
     }
 
-    /// The digest of its component's bytes; of a native tool, that of its name, description and schema.
+    /// The digest of its component's bytes; of a native tool and one of another server, that of its name,
+    /// description and schema.
     pub fn digest(&self) -> String {
         self.owner.digest.to_string()
     }
@@ -294,7 +300,7 @@ impl Tool {
     pub(crate) fn dirs(&self) -> Option<&Arc<DirTemplate>> {
         match &self.body {
             Body::Component { dirs, .. } => Some(dirs),
-            Body::Native(_) => None,
+            Body::Native(_) | Body::Remote(_) => None,
         }
     }
 
@@ -318,8 +324,22 @@ impl Tool {
     pub(crate) fn entry(&self) -> Option<&Entry> {
         match &self.body {
             Body::Component { entry, .. } => Some(entry),
-            Body::Native(_) => None,
+            Body::Native(_) | Body::Remote(_) => None,
         }
+    }
+
+    /// The tool of another server that it is.
+    pub(crate) fn remote(&self) -> Option<&RemoteBody> {
+        match &self.body {
+            Body::Remote(remote) => Some(remote),
+            Body::Component { .. } | Body::Native(_) => None,
+        }
+    }
+
+    /// Why a tool of another server is off, in words: it is not what was approved, or there no longer.
+    pub fn off(&self) -> Option<String> {
+        let remote = self.remote()?;
+        remote.off().map(|off| format!("`{}` {}", remote.address(), off.words()))
     }
 
     /// Whether it switches groups of tools on for its caller.

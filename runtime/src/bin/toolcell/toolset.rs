@@ -8,7 +8,7 @@ use clap::Args;
 use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
-use toolcell::policy::{Approvals, Approver, StateScope, TrustStore};
+use toolcell::policy::{Approvals, Approver, Pins, StateScope, TrustStore};
 use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
@@ -257,6 +257,16 @@ pub(crate) fn name_and_value<'a>(flag: &str, written: &'a str) -> anyhow::Result
 }
 
 impl Toolset {
+    /// The configuration that is named, or found, alone.
+    pub fn of_config(named: Option<&Path>) -> anyhow::Result<Self> {
+        let environment = Environment::of_process()?;
+        let location = environment.locate(named)?;
+        let Some(found) = &location else { bail!("there is no toolcell.toml here or above") };
+        let (config, inert) = narrowed(found, &environment)?;
+        let over = Limits::new();
+        Ok(Self { environment, location, config, inert, components: Vec::new(), over, approver: None })
+    }
+
     /// A builder of the runtime of one short command.
     pub fn builder(&self) -> RuntimeBuilder {
         let folders = &self.environment.folders;
@@ -271,6 +281,7 @@ impl Toolset {
             .cache(folders.compiled())
             .outputs(outputs)
             .approvals(Approvals::folder(folders.approvals()))
+            .pins(Pins::file(folders.pins()))
             .folders(folders.clone());
         let builder = match &self.approver {
             Some(approver) => builder.shared_approver(Arc::clone(approver)),

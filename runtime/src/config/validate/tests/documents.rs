@@ -119,17 +119,12 @@ fn unknown_keys_are_refused_with_the_nearest() {
 #[test]
 fn keys_of_later_versions_are_refused_as_such() {
     insta::assert_snapshot!(refusals(&[
-        "[mcp.github]\ncommand = [\"x\"]",
         "[limits]\nhttp_requests = 3\nhttp_bytes = 3",
         "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = []",
         "[component.a]\npath = \"builtin:files\"\n[component.a.limits]\nhttp_requests = 3\nhttp_bytes = 1",
         "[component.a]\npath = \"builtin:files\"\n[component.a.tool.t]\nlimits = { http_bytes = 1 }",
         "[component.a]\npath = \"oci://example.org/tool:1\"",
     ]), @r#"
-
-    [mcp.github]
-    command = ["x"]
-      → toolcell.toml:1: `mcp`: this version does not know `mcp` yet and would not enforce it; take it out
 
     [limits]
     http_requests = 3
