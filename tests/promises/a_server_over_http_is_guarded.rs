@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcell_tests::command_line::CommandLine;
@@ -257,7 +258,7 @@ fn a_session_that_nobody_uses_ends() {
     let server = serving(&line, "[server]\nsession_timeout = \"100ms\"\n");
     let session = server.initialize(json!({}), |request| request);
     let open = || server.send(HttpRequest::new("GET", "/metrics")).text().contains("\ntoolcell_sessions 1\n");
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while open() {
         assert!(begun.elapsed().as_secs() < 60, "it is never swept");
     }
@@ -274,9 +275,16 @@ fn metrics_count_calls_by_tool_and_kind() {
     server.send(HttpRequest::current(1, "tools/call", secret, json!({})));
     let unknown = json!({ "name": "no_such", "arguments": {} });
     server.send(HttpRequest::current(1, "tools/call", unknown, json!({})));
-    let mut response = server.send(HttpRequest::new("GET", "/metrics"));
-    assert_eq!(response.header("content-type"), Some("text/plain; version=0.0.4"));
-    let text = response.text();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    // The connections of the requests before are closed a moment after their responses.
+    let text = loop {
+        let mut response = server.send(HttpRequest::new("GET", "/metrics"));
+        assert_eq!(response.header("content-type"), Some("text/plain; version=0.0.4"));
+        let text = response.text();
+        if text.contains("toolcell_http_connections 1\n") || Instant::now() > deadline {
+            break text;
+        }
+    };
     for expected in [
         "toolcell_calls_total{tool=\"echo_u32\",status=\"success\",kind=\"\"} 1",
         "toolcell_calls_total{tool=\"echo_u32\",status=\"error\",kind=\"invalid_arguments\"} 1",

@@ -220,7 +220,13 @@ async fn nothing_of_it_is_left_when_the_runtime_is_gone() {
     };
     assert!(is_there(&pids["server"]) && is_there(&pids["child"]));
     runtime.close_remotes();
-    assert!(!is_there(&pids["server"]) && !is_there(&pids["child"]), "{pids}");
+    assert!(!is_there(&pids["server"]), "{pids}");
+    // Nobody waits for a child of another process: it is gone a moment after it was killed.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while is_there(&pids["child"]) {
+        assert!(Instant::now() < deadline, "{pids}");
+        std::thread::yield_now();
+    }
     drop(runtime);
     assert!(process::children().is_empty() || cfg!(not(target_os = "linux")));
 }

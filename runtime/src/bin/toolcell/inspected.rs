@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcell::Grant;
 use toolcell::call::LimitHit;
 use toolcell::limits::EffectiveLimits;
-use toolcell::schema::Signature;
+use toolcell::schema::{Signature, tool_name};
 use toolcell::tool::inspect::{Inspection, check_code, classify_imports, inspect, lints};
 use toolcell_package::{Need, Package};
 
@@ -165,7 +165,13 @@ fn functions(inspection: &Inspection, package: &Package, checked: &mut Checked) 
                          host, bounded by `host_bytes`; pass it by a function of strings, bytes and numbers alone"
                     ));
                 }
-                checked.tools.push(name);
+                match tool_name(&name) {
+                    Err(error) => checked.warnings.push(format!("`{function}` is no tool: {error}")),
+                    Ok(name) if checked.tools.contains(&name) => checked.errors.push(format!(
+                        "two of its functions are named `{name}`; give one of them another by `rename` or `@name`"
+                    )),
+                    Ok(name) => checked.tools.push(name),
+                }
             }
         }
     }
