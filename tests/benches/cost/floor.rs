@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker, ResourceTable};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
-use wasmtime_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 
 use crate::measure::{Subject, timed};
 use crate::work::Work;
@@ -68,7 +68,7 @@ impl Floor {
         let mut wasi = WasiCtx::builder();
         if let Some(folder) = &self.folder {
             wasi.allow_blocking_current_thread(true);
-            wasi.preopened_dir(folder, "/work", DirPerms::READ, FilePerms::READ).unwrap();
+            wasi.preopened_dir(folder, "/work", FsPerms::ReadOnly).unwrap();
         }
         let state = State { wasi: wasi.build(), table: ResourceTable::new() };
         let mut store = Store::new(self.pre.engine(), state);
@@ -86,8 +86,9 @@ impl Floor {
         let function = &self.function;
         macro_rules! called {
             ($parameters:ty, $result:ty, $given:expr) => {{
-                let function = instance.get_typed_func::<$parameters, ($result,)>(&mut store, function).unwrap();
-                std::hint::black_box(function.call(&mut store, $given).unwrap());
+                let function =
+                    instance.get_typed_func::<$parameters, ($result,)>(&mut store, function).unwrap();
+                let _ = std::hint::black_box(function.call(&mut store, $given).unwrap());
             }};
         }
         match &self.work {

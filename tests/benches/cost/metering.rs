@@ -9,15 +9,16 @@ use crate::pipeline::{Either, Piped, wait};
 use crate::work::{Work, document};
 
 pub fn section() -> Section {
-    let works = [("SHA-256 of 10 MB", Work::Digest(10)), ("parsing 1 MB of JSON", Work::Values(document(1 << 20)))];
+    let works =
+        [("SHA-256 of 10 MB", Work::Digest(10)), ("parsing 1 MB of JSON", Work::Values(document(1 << 20)))];
     let row = |(name, work): (&str, Work)| {
         let floor = |metering| Either::Floor(Box::new(Floor::new(work.clone(), metering, None)));
         let subjects = [
             floor(Metering::None),
             floor(Metering::Fuel),
             floor(Metering::Epochs),
-            Either::Piped(Piped::new(&work, Grant::none(), Limits::new())),
-            Either::Piped(Piped::new(&work, Grant::none(), Limits::new().fuel_off())),
+            Either::Piped(Box::new(Piped::new(&work, Grant::none(), Limits::new()))),
+            Either::Piped(Box::new(Piped::new(&work, Grant::none(), Limits::new().fuel_off()))),
         ];
         let medians = wait(in_turns(&subjects.each_ref(), 9, 10));
         let (none, fuel, epochs, call, off) = (medians[0], medians[1], medians[2], medians[3], medians[4]);

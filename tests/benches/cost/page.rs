@@ -70,7 +70,8 @@ fn machine() -> String {
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let lock = std::fs::read_to_string(Path::new(&repository()).join("Cargo.lock")).unwrap_or_default();
-    let wasmtime = lock.split("name = \"wasmtime\"\nversion = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let wasmtime =
+        lock.split("name = \"wasmtime\"\nversion = \"").nth(1).and_then(|rest| rest.split('"').next());
     format!(
         "{}, {cores} cores of {}, Linux {}, {}, wasmtime {}, profile `release`.",
         said("date", &["-u", "+%Y-%m-%d"]),

@@ -18,7 +18,9 @@ pub struct Piped {
 impl Piped {
     pub fn new(work: &Work, grant: Grant, limits: Limits) -> Self {
         let component = ToolComponent::bytes("kernel", work.component()).grant(grant);
-        let limits = limits.with(toolcell::Limit::ResultBytes, 64 << 20).with(toolcell::Limit::ArgumentBytes, 64 << 20);
+        let limits = limits
+            .with(toolcell::Limit::ResultBytes, 64 << 20)
+            .with(toolcell::Limit::ArgumentBytes, 64 << 20);
         let runtime = Runtime::builder().component(component).limits(limits).build_blocking().unwrap();
         Self { runtime, call: ToolCall::new(work.function(), work.arguments()) }
     }
@@ -41,7 +43,7 @@ impl Subject for Piped {
 /// Either of the two, since they are measured in turns.
 pub enum Either {
     Floor(Box<Floor>),
-    Piped(Piped),
+    Piped(Box<Piped>),
 }
 
 impl Subject for Either {
@@ -74,11 +76,12 @@ pub fn section() -> Section {
     let mut rows = Vec::new();
     for (name, work, count) in works {
         let reads = matches!(work, Work::Content(_));
-        let grant = if reads { Grant::none().dir(folder.path(), "/work", Access::Read) } else { Grant::none() };
+        let grant =
+            if reads { Grant::none().dir(folder.path(), "/work", Access::Read) } else { Grant::none() };
         let of_floor = reads.then(|| folder.path());
         let floor = Either::Floor(Box::new(Floor::new(work.clone(), Metering::None, of_floor)));
         let metered = Either::Floor(Box::new(Floor::new(work.clone(), Metering::Fuel, of_floor)));
-        let piped = Either::Piped(Piped::new(&work, grant, Limits::new()));
+        let piped = Either::Piped(Box::new(Piped::new(&work, grant, Limits::new())));
         let medians = wait(in_turns(&[&floor, &metered, &piped], 7, count));
         let (floor, metered, piped) = (medians[0], medians[1], medians[2]);
         let above = piped.saturating_sub(floor);

@@ -58,10 +58,10 @@ pub fn section() -> Section {
         toolcell("`toolcell --version`", line, vec!["--version".to_owned()]),
         toolcell("`toolcell call` of `sum`, compiled before", line, call(&["sum", "{\"a\":2,\"b\":3}"])),
     ];
-    let wasmtime: &'static str = Box::leak(
-        format!("wasmtime run --invoke sum(2,3) {kernel}").into_boxed_str(),
-    );
-    let words: &'static [&'static str] = Box::leak(wasmtime.split(' ').collect::<Vec<_>>().into_boxed_slice());
+    let wasmtime: &'static str =
+        Box::leak(format!("wasmtime run --invoke sum(2,3) {kernel}").into_boxed_str());
+    let words: &'static [&'static str] =
+        Box::leak(wasmtime.split(' ').collect::<Vec<_>>().into_boxed_slice());
     programs.extend(plain("`/bin/true`, a process that does nothing", &["/bin/true"]));
     programs.extend(plain("`/bin/sh -c 'echo $((2+3))'`", &["/bin/sh", "-c", "echo $((2+3))"]));
     programs.extend(plain(
@@ -72,7 +72,12 @@ pub fn section() -> Section {
     let subjects: Vec<&Program> = programs.iter().collect();
     let medians = wait(in_turns(&subjects, 7, 20));
     let inside = alone(&Piped::new(&Work::Sum(2, 3), toolcell::Grant::none(), toolcell::Limits::new()), 500);
-    let mut rows = vec![vec!["a call in a process that lives on".to_owned(), micros(inside), "1×".to_owned(), String::new()]];
+    let mut rows = vec![vec![
+        "a call in a process that lives on".to_owned(),
+        micros(inside),
+        "1×".to_owned(),
+        String::new(),
+    ]];
     let version = medians[0];
     for (program, median) in programs.iter().zip(medians) {
         let above = if median > version { micros(median - version) } else { String::new() };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use toolcell::{Admission, Grant, Limits, Runtime, ToolCall, ToolComponent};
+use toolcell::{Grant, Limits, Runtime, ToolCall, ToolComponent};
 use toolcell_tests::guest;
 
 use crate::measure::{median, quantile};
@@ -15,8 +15,7 @@ const PERIOD: Duration = Duration::from_millis(700);
 
 fn runtime(bytes: Vec<u8>) -> Runtime {
     let component = ToolComponent::bytes("kernel", bytes).grant(Grant::none());
-    let admission = Admission::default();
-    Runtime::builder().component(component).limits(Limits::new()).admission(admission).build_blocking().unwrap()
+    Runtime::builder().component(component).limits(Limits::new()).build_blocking().unwrap()
 }
 
 fn kernel() -> Vec<u8> {
@@ -25,7 +24,8 @@ fn kernel() -> Vec<u8> {
 
 /// Calls a second by so many callers on so many threads.
 fn throughput(runtime: &Runtime, call: &ToolCall, threads: usize, callers: usize) -> f64 {
-    let executor = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
+    let executor =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
     let started = Instant::now();
     let count: usize = executor.block_on(async {
         let callers: Vec<_> = (0..callers)
@@ -52,16 +52,20 @@ fn throughput(runtime: &Runtime, call: &ToolCall, threads: usize, callers: usize
 
 pub fn threads() -> Section {
     let works = [
-        ("`echo` of 1 KB, a component without WASI", wat::parse_str(BARE).unwrap(), "echo", json!({ "text": text(1024) })),
+        (
+            "`echo` of 1 KB, a component without WASI",
+            wat::parse_str(BARE).unwrap(),
+            "echo",
+            json!({ "text": text(1024) }),
+        ),
         ("`sum`, a small WASI guest", kernel(), "sum", json!({ "a": 2, "b": 3 })),
         ("`take` of 1 MiB, which grows its memory", kernel(), "take", json!({ "kib": 1024 })),
     ];
     let row = |(name, bytes, tool, arguments): (&str, Vec<u8>, &str, serde_json::Value)| {
         let (runtime, call) = (runtime(bytes), ToolCall::new(tool, arguments));
         throughput(&runtime, &call, 1, 1);
-        let mut rounds: Vec<(f64, f64)> = (0..5)
-            .map(|_| (throughput(&runtime, &call, 1, 2), throughput(&runtime, &call, 2, 4)))
-            .collect();
+        let mut rounds: Vec<(f64, f64)> =
+            (0..5).map(|_| (throughput(&runtime, &call, 1, 2), throughput(&runtime, &call, 2, 4))).collect();
         rounds.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
         let (one, two) = rounds[rounds.len() / 2];
         vec![name.to_owned(), format!("{one:.0}"), format!("{two:.0}"), format!("{:.2}×", two / one)]
@@ -76,7 +80,8 @@ pub fn threads() -> Section {
 
 /// The times of calls by so many callers at once.
 fn crowd(runtime: &Runtime, callers: usize) -> Vec<Duration> {
-    let executor = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let executor =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     executor.block_on(async {
         let calls: Vec<_> = (0..callers)
             .map(|_| {
@@ -112,7 +117,8 @@ fn thousand() -> Vec<Vec<String>> {
     let load = || {
         let started = Instant::now();
         let component = ToolComponent::file(folder.path());
-        let runtime = Runtime::builder().component(component).cache(cache.path().join("c")).build_blocking().unwrap();
+        let runtime =
+            Runtime::builder().component(component).cache(cache.path().join("c")).build_blocking().unwrap();
         assert_eq!(runtime.list().len(), 1_000);
         (started.elapsed(), runtime)
     };
@@ -121,7 +127,9 @@ fn thousand() -> Vec<Vec<String>> {
     let mut lists: Vec<Duration> = (0..20)
         .map(|_| {
             let started = Instant::now();
-            std::hint::black_box(toolcell::Format::Mcp.export(&runtime.list(), false).unwrap());
+            std::hint::black_box(
+                toolcell::Format::Mcp.export(&runtime.list(), toolcell::format::Strict::Off),
+            );
             started.elapsed()
         })
         .collect();

@@ -75,7 +75,8 @@ pub fn text(bytes: usize) -> String {
 
 /// A JSON document of about so many bytes.
 pub fn document(bytes: usize) -> String {
-    let one = json!({ "id": 4711, "name": "a name of some length", "tags": ["one", "two"], "on": true, "at": 1.5 });
+    let one =
+        json!({ "id": 4711, "name": "a name of some length", "tags": ["one", "two"], "on": true, "at": 1.5 });
     let count = bytes / one.to_string().len();
     Value::Array(vec![one; count]).to_string()
 }
