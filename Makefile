@@ -14,7 +14,7 @@ TEST_SOURCES := $(shell find tests/guests wit runtime/package -type f -not -path
 TOOLS := guest-tools/dist/files.wasm
 PROBES := tests/guests/dist/probe.wasm
 
-.PHONY: help build guests run test lint doc clean
+.PHONY: help build guests run test lint bench doc clean
 
 help: ## lists these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -55,6 +55,10 @@ lint: guests ## formatting, clippy, documentation, and what dependencies may be
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check bans licenses sources; \
 	else echo "cargo-deny is not installed (cargo install cargo-deny --locked)" >&2; exit 1; fi
+
+bench: guests ## measures in the release profile, and writes the tables of PERFORMANCE.md (an idle machine, a quarter of an hour)
+	cargo build --release $(TARGETS)
+	cargo bench --locked --workspace --bench cost -- --write
 
 doc: guests ## builds the crates' documentation
 	cargo doc --locked --workspace --no-deps

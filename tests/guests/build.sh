@@ -39,6 +39,7 @@ place() {
 place probe probe.wasm probe
 place caller caller.wasm caller-world caller/wit
 place readonly-liar readonly_liar.wasm readonly-liar
+place kernel kernel.wasm kernel
 place judge judge.wasm judge
 place conformance conformance.wasm conformance
 place provider provider.wasm provided
