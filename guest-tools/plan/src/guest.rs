@@ -20,9 +20,11 @@ struct Host(Bucket);
 
 fn words(error: Error) -> String {
     match error {
-        Error::AccessDenied => "the plan cannot be kept: this tool may keep nothing. Its operator allows it with \
+        Error::AccessDenied => {
+            "the plan cannot be kept: this tool may keep nothing. Its operator allows it with \
                                 `grant.state = \"session\"`"
-            .to_owned(),
+                .to_owned()
+        }
         Error::NoSuchStore => "the plan cannot be kept: the host has no place for it".to_owned(),
         Error::Other(text) => format!("the plan cannot be kept: {text}"),
     }
@@ -60,7 +62,9 @@ fn plan() -> Result<Plan<Host>, String> {
 fn with_session(error: String) -> String {
     match context::session() {
         Some(_) => error,
-        None => format!("{error}. This call belongs to no session, so tasks of earlier calls may not be kept"),
+        None => {
+            format!("{error}. This call belongs to no session, so tasks of earlier calls may not be kept")
+        }
     }
 }
 

@@ -80,7 +80,9 @@ pub fn title(written: &str) -> Result<String, String> {
 pub fn details(written: &str) -> Result<Option<String>, String> {
     let length = written.chars().count();
     if length > MAX_DETAILS {
-        return Err(format!("the details have {length} characters, and {MAX_DETAILS} are allowed; shorten them"));
+        return Err(format!(
+            "the details have {length} characters, and {MAX_DETAILS} are allowed; shorten them"
+        ));
     }
     Ok(some(written))
 }

@@ -27,7 +27,11 @@ impl Guest for Probe {
         timers(&mut seen);
         line(&mut seen, "environment", std::env::vars().collect::<Vec<_>>());
         line(&mut seen, "configuration", config::get_all());
-        line(&mut seen, "call", (context::call_id(), context::session(), context::metadata("k"), context::trace()));
+        line(
+            &mut seen,
+            "call",
+            (context::call_id(), context::session(), context::metadata("k"), context::trace()),
+        );
         events::log(events::Level::Info, &format!("seen at {:?}", wall_clock::now()));
         folder.iter().for_each(|folder| look(&mut seen, Path::new(folder)));
         bucket.iter().for_each(|bucket| recall(&mut seen, bucket));
