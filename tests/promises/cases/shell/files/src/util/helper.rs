@@ -1,0 +1,4 @@
+pub fn greet(name: &str) -> String {
+    // TODO: localise
+    format!("Hello, {name}!")
+}
