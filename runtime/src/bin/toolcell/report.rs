@@ -196,8 +196,10 @@ pub(crate) fn print_outcome(outcome: &Outcome, session: Option<&str>) -> std::io
 }
 
 fn say_log(log: &Log) {
-    for line in log.text.lines() {
-        say_plain(format_args!("{} | {line}", log.stream));
+    let lines: Vec<String> = log.text.lines().map(|line| format!("{} | {line}", log.stream)).collect();
+    // In one piece: standard error has no buffer, and a tool may have printed thousands of lines.
+    if !lines.is_empty() {
+        say_plain(lines.join("\n"));
     }
 }
 
