@@ -230,7 +230,9 @@ impl Sandbox {
     pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
         if !cell.blocks() {
             let mut report = None;
-            Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
+            // On the heap: every future around this one is moved, and would have it inside.
+            let running = Box::pin(cell.run(|ended| report = Some(ended)));
+            Entered::new(self.handle().clone(), running).await;
             drop(permit);
             return report.unwrap_or_else(lost);
         }
