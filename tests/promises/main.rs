@@ -75,6 +75,7 @@ mod the_command_line_knows_where_it_runs;
 mod the_command_line_lists_and_calls;
 mod the_command_line_says;
 mod the_command_line_takes_arguments;
+mod the_command_line_tests;
 mod the_command_line_trusts;
 mod the_official_clients_take_what_is_exported;
 mod the_protocols_suite_finds_what_is_known;
