@@ -28,6 +28,7 @@ mod a_load_names_every_import;
 mod a_load_says_what_a_file_is;
 mod a_native_tool_is_described_and_called;
 mod a_native_tool_is_held_to_its_bounds;
+mod a_new_project_works_by_its_readme;
 mod a_program_calls_tools_by_json_lines;
 mod a_provider_is_held_to_what_it_announced;
 mod a_recorded_call_is_made_again;
