@@ -42,14 +42,19 @@ pub fn escape(text: &str) -> String {
 
 impl Regex {
     pub fn new(pattern: &str, flavour: Flavour, ignore_case: bool) -> Result<Self, String> {
+        Self::new_lines(pattern, flavour, ignore_case, false)
+    }
+
+    /// With `lines`, the anchors also match at the lines within a text.
+    pub fn new_lines(pattern: &str, flavour: Flavour, ignore_case: bool, lines: bool) -> Result<Self, String> {
         let (translated, back) = match flavour {
             Flavour::Fixed => (regex::escape(pattern), false),
             Flavour::Perl => (pattern.to_owned(), false),
             _ => Translator::new(pattern, flavour).run()?,
         };
-        let case = if ignore_case { "i" } else { "" };
-        let dot = if flavour == Flavour::Perl { "" } else { "s" };
-        let flags = if case.is_empty() && dot.is_empty() { String::new() } else { format!("(?{case}{dot})") };
+        let set = [('i', ignore_case), ('s', flavour != Flavour::Perl), ('m', lines)];
+        let flags: String = set.iter().filter(|(_, on)| *on).map(|(letter, _)| *letter).collect();
+        let flags = if flags.is_empty() { flags } else { format!("(?{flags})") };
         let whole = format!("{flags}{translated}");
         if !back {
             match regex::bytes::Regex::new(&whole) {

@@ -82,12 +82,6 @@ pub fn spawn(task: impl Future<Output = ()> + 'static) {
     TASKS.with_borrow_mut(|tasks| tasks.push_back(Box::pin(task)));
 }
 
-/// Lets the others have a turn.
-pub async fn turn() {
-    let mut waited = false;
-    poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
-}
-
 /// Waits until `ready` gives something. It is asked once a round.
 pub async fn until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
     poll_fn(|_| ready().map_or(Poll::Pending, Poll::Ready)).await

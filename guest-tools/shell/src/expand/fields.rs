@@ -35,12 +35,6 @@ pub fn fields(bits: &[Bit], ifs: &str) -> Vec<Field> {
     splitter.done
 }
 
-/// A text split by itself.
-pub fn split(text: &str, ifs: &str) -> Vec<String> {
-    let fields = fields(&[Bit::Text(text.to_owned(), Kind::Split)], ifs);
-    fields.into_iter().map(|field| field.into_iter().map(|(text, _)| text).collect()).collect()
-}
-
 struct Splitter<'a> {
     ifs: &'a str,
     done: Vec<Field>,

@@ -10,9 +10,9 @@ pub mod pattern;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use arith::evaluate;
+pub use arith::{evaluate, integer};
 pub use escapes::{Escapes, escapes};
-pub use fields::{Bit, Kind, fields, split};
+pub use fields::{Bit, Kind, fields};
 pub use parameter::key;
 
 use crate::shell::{Shell, capture};

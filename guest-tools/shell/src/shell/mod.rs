@@ -17,10 +17,10 @@ use std::rc::Rc;
 use std::time::Instant;
 
 pub use assign::assign;
-pub use commands::{run_command, run_list, run_text};
+pub use commands::run_text;
 pub use condition::{compare, newer, unary};
 pub use fds::Fds;
-pub use simple::{command_names, fresh, invoke, script};
+pub use simple::{fresh, invoke, script};
 pub use subshell::capture;
 pub use vars::{Kind, Vars};
 
@@ -47,7 +47,6 @@ pub struct Options {
     pub globstar: bool,
     pub nocasematch: bool,
     pub nocaseglob: bool,
-    pub lastpipe: bool,
     pub inherit_errexit: bool,
 }
 

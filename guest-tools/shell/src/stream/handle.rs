@@ -120,18 +120,13 @@ impl Handle {
 
     /// Shows what [`Self::fill`] got to `see`, which says how much of it is used up.
     pub fn with<T>(&self, see: impl FnOnce(&[u8]) -> (usize, T)) -> T {
-        let used = |buffer: &mut Buffer| {
-            let (count, value) = see(buffer.peek());
-            buffer.consume(count);
-            value
-        };
         match self {
             Self::Null | Self::Writer(_) | Self::Kept(_) => see(&[]).1,
             Self::Zero => see(&[0; 4096]).1,
             Self::Random => see(&random()).1,
-            Self::Text(text) => used(&mut text.borrow_mut()),
-            Self::Reader(reader) => reader.with(used),
-            Self::File(file) => used(&mut file.borrow_mut().buffer),
+            Self::Text(text) => used(&mut text.borrow_mut(), see),
+            Self::Reader(reader) => reader.with(|buffer| used(buffer, see)),
+            Self::File(file) => used(&mut file.borrow_mut().buffer, see),
         }
     }
 
@@ -191,6 +186,17 @@ impl Handle {
         Ok(bytes)
     }
 
+    /// Puts bytes back that were read and not used.
+    pub fn give_back(&self, bytes: &[u8]) {
+        let again = Buffer::new(bytes.to_vec());
+        match self {
+            Self::Text(text) => *text.borrow_mut() = again,
+            Self::Reader(reader) => reader.with(|buffer| *buffer = again),
+            Self::File(file) => file.borrow_mut().buffer = again,
+            Self::Null | Self::Zero | Self::Random | Self::Writer(_) | Self::Kept(_) => {}
+        }
+    }
+
     /// Whether nobody reads any more what would be written here.
     pub fn is_abandoned(&self) -> bool {
         matches!(self, Self::Writer(writer) if writer.is_abandoned())
@@ -211,6 +217,12 @@ impl Handle {
             },
         }
     }
+}
+
+fn used<T>(buffer: &mut Buffer, see: impl FnOnce(&[u8]) -> (usize, T)) -> T {
+    let (count, value) = see(buffer.peek());
+    buffer.consume(count);
+    value
 }
 
 /// What may be in memory in one piece.

@@ -10,8 +10,7 @@ mod word;
 use std::rc::Rc;
 
 pub use command::parse;
-pub use scan::SyntaxError;
-pub use word::{parse_arithmetic, parse_word};
+pub use word::parse_word;
 
 /// Commands one after the other.
 pub type List = Vec<Item>;

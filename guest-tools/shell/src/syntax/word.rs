@@ -16,18 +16,11 @@ pub enum End {
     At(&'static str),
     /// At the text's end.
     Text,
-    /// As after `=~`: at a blank, but not at operators.
-    Blank,
 }
 
 /// The word of an argument that is nothing but text: `${!name}`, `name[index]`.
 pub fn parse_word(text: &str) -> Parsed<Word> {
     word(&mut Scanner::new(text, 1), End::Text)
-}
-
-/// Text of arithmetic, in which `$` is expanded.
-pub fn parse_arithmetic(text: &str) -> Parsed<Word> {
-    double(&mut Scanner::new(text, 1), None)
 }
 
 pub fn word(scanner: &mut Scanner, end: End) -> Parsed<Word> {
@@ -99,7 +92,6 @@ fn ends(end: End, letter: char) -> bool {
         End::Meta => is_meta(letter),
         End::At(set) => set.contains(letter),
         End::Text => false,
-        End::Blank => letter.is_whitespace(),
     }
 }
 

@@ -1,0 +1,76 @@
+//! One command line, from its text to what it wrote.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use crate::shell::{Fds, Host, Shell, run_text, subshell};
+use crate::stop::Stop;
+use crate::stream::{Captured, Handle};
+use crate::task;
+
+/// What is kept of the output at each end; what a model reads is far less.
+const OUTPUT: usize = 4 << 20;
+
+/// What is to be run.
+pub struct Request {
+    /// The script.
+    pub command: String,
+    /// After this time it is over.
+    pub timeout: Option<Duration>,
+    /// The granted directories; the first is where the script starts.
+    pub roots: Vec<String>,
+    /// The environment.
+    pub environment: Vec<(String, String)>,
+}
+
+/// How it ended.
+pub struct Answer {
+    /// Standard output and standard error, as they came.
+    pub output: String,
+    /// The exit code; 124 if its time was over.
+    pub code: i32,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Runs a script to its end.
+pub fn run(request: &Request) -> Answer {
+    let started = Instant::now();
+    task::reset(request.timeout.and_then(|timeout| started.checked_add(timeout)));
+    let (handle, captured) = Handle::kept(Captured::ends(OUTPUT));
+    let fds = Fds::new(Handle::Null, handle.clone(), handle);
+    let cwd = request.roots.first().cloned().unwrap_or_else(|| "/".to_owned());
+    let host = Host { started, roots: request.roots.clone(), told: Cell::new(false) };
+    let mut shell = Shell::new(host, cwd, &request.environment, fds);
+    let result = task::block_on(async {
+        let result = run_text(&mut shell, &request.command).await;
+        let code = subshell::finish(&mut shell, result).await?;
+        // A terminal would show what jobs in the background still write.
+        shell.fds = Fds::default();
+        task::rest().await?;
+        Ok(code)
+    });
+    let mut output = captured.borrow_mut().take();
+    let mut note = |line: String| {
+        if output.last().is_some_and(|byte| *byte != b'\n') {
+            output.push(b'\n');
+        }
+        output.extend(line.into_bytes());
+    };
+    let code = match result {
+        Ok(code) => code,
+        Err(Stop::TimeOver) => {
+            let timeout = request.timeout.unwrap_or_default();
+            note(format!("bash: ended after {} s, which is its timeout\n", timeout.as_secs_f64()));
+            124
+        }
+        Err(Stop::Abort(code, message)) => {
+            note(format!("bash: {message}\n"));
+            code
+        }
+        Err(_) => 1,
+    };
+    // The futures that are left hold files.
+    task::reset(None);
+    Answer { output: String::from_utf8_lossy(&output).into_owned(), code, duration: started.elapsed() }
+}
