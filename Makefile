@@ -14,7 +14,7 @@ TEST_SOURCES := $(shell find tests/guests wit runtime/package -type f -not -path
 TOOLS := guest-tools/dist/files.wasm
 PROBES := tests/guests/dist/probe.wasm
 
-.PHONY: help build guests run test lint doc clean
+.PHONY: help build guests run test lint bench doc clean
 
 help: ## lists these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -37,6 +37,8 @@ run: build ## shows toolcell at work on this folder
 
 test: build ## builds what is missing and runs all tests
 	tests/clients/python.sh >/dev/null
+	tests/clients/python.sh earlier/requirements.txt >/dev/null
+	tests/clients/node.sh >/dev/null
 	cd guest-tools && cargo test --locked --quiet --target $(HOST) --target-dir $(TARGET_DIR)/guest-tests
 ifdef NEXTEST
 	cargo nextest run --locked --workspace
@@ -53,6 +55,10 @@ lint: guests ## formatting, clippy, documentation, and what dependencies may be
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check bans licenses sources; \
 	else echo "cargo-deny is not installed (cargo install cargo-deny --locked)" >&2; exit 1; fi
+
+bench: guests ## measures in the release profile, and writes the tables of PERFORMANCE.md (an idle machine, a quarter of an hour)
+	cargo build --release $(TARGETS)
+	cargo bench --locked --workspace --bench cost -- --write
 
 doc: guests ## builds the crates' documentation
 	cargo doc --locked --workspace --no-deps

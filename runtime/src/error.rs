@@ -73,6 +73,14 @@ pub enum Error {
         /// What is wrong and what to do.
         message: String,
     },
+    /// A recording cannot be written, read or replayed.
+    #[error("the recording {}: {message}", path.display())]
+    Recording {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        message: String,
+    },
     /// An approval that cannot be given, kept or taken back.
     #[error("{0}")]
     Approval(String),

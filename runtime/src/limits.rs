@@ -55,6 +55,10 @@ pub enum Limit {
     OpenFiles,
     /// Bytes written to files over the call.
     WriteBytes,
+    /// Requests over HTTP that leave the host over the call.
+    HttpRequests,
+    /// Bytes that are sent over HTTP, heads and bodies, and as many that are received, over the call.
+    HttpBytes,
     /// Bytes that a component keeps in one scope: keys, values, and 64 for each entry.
     StateBytes,
 }
@@ -72,7 +76,7 @@ const MIB: u64 = 1 << 20;
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Timeout,
         Self::Fuel,
         Self::Memory,
@@ -89,6 +93,8 @@ impl Limit {
         Self::ArgumentBytes,
         Self::OpenFiles,
         Self::WriteBytes,
+        Self::HttpRequests,
+        Self::HttpBytes,
         Self::StateBytes,
     ];
 
@@ -114,6 +120,9 @@ impl Limit {
             Self::ArgumentBytes => ("argument_bytes", Unit::Bytes, 16 * MIB, None),
             Self::OpenFiles => ("open_files", Unit::Count, 128, None),
             Self::WriteBytes => ("write_bytes", Unit::Bytes, 1024 * MIB, None),
+            // More than a tool needs for one answer, and too few to flood a server.
+            Self::HttpRequests => ("http_requests", Unit::Count, 100, None),
+            Self::HttpBytes => ("http_bytes", Unit::Bytes, 64 * MIB, None),
             // Notes, lists and counters; what is larger belongs into files.
             Self::StateBytes => ("state_bytes", Unit::Bytes, 4 * MIB, None),
         };
@@ -157,6 +166,18 @@ impl Limit {
         }
     }
 
+    /// The largest value that could make a difference.
+    fn most(self) -> u64 {
+        match self {
+            // What addresses of 32 bits reach, which is what a tool's memory has.
+            Self::Memory => 4 << 30,
+            // Every instance has its own.
+            Self::Stack => 1 << 30,
+            _ if self.unit() == Unit::Bytes => 1 << 60,
+            _ => u64::MAX - 1,
+        }
+    }
+
     /// Reads a value as a person writes it.
     ///
     /// # Errors
@@ -173,6 +194,10 @@ impl Limit {
         }?;
         if value == 0 {
             return Err(format!("`{text}` would allow nothing; give at least the smallest unit"));
+        }
+        let most = self.most();
+        if value > most {
+            return Err(format!("`{text}` is more than there can be; give at most {}", self.format(most)));
         }
         Ok(value)
     }
@@ -292,7 +317,7 @@ impl Limits {
         self.with(Limit::Timeout, nanos(timeout))
     }
 
-    /// Units of fuel. Default 100 billion.
+    /// Units of fuel. Default 1,000 billion.
     #[must_use]
     pub fn fuel(self, units: u64) -> Self {
         self.with(Limit::Fuel, units)

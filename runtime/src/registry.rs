@@ -8,7 +8,8 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::hook::{HookEntry, Placement};
-use crate::policy::{Action, Rules, ToolRules};
+use crate::policy::{Action, Known, Rules, ToolRules};
+use crate::schema::nearest;
 use crate::tool::Tool;
 
 /// A tool with what is known of its calls before the first of them.
@@ -17,6 +18,22 @@ pub(crate) struct Placed {
     pub tool: Arc<Tool>,
     pub hooks: ToolHooks,
     pub rules: ToolRules,
+    /// Which hooks and rules these are of.
+    of: Arc<Policies>,
+}
+
+/// The hooks and rules that tools are placed under.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    pub hooks: Vec<Placement>,
+    pub rules: Rules,
+}
+
+impl Policies {
+    fn placed(self: &Arc<Self>, tool: Arc<Tool>) -> Arc<Placed> {
+        let (hooks, rules) = (ToolHooks::of(&tool, &self.hooks), self.rules.for_tool(&tool.subject()));
+        Arc::new(Placed { tool, hooks, rules, of: Arc::clone(self) })
+    }
 }
 
 impl Placed {
@@ -76,6 +93,16 @@ pub(crate) struct Tools {
     inactive: BTreeSet<String>,
 }
 
+/// What a reload puts in the place of what was there.
+pub(crate) struct Replacement {
+    pub old: Vec<Arc<Tool>>,
+    pub new: Vec<Arc<Tool>>,
+    pub policies: Policies,
+    /// Groups that are to be switched on and off.
+    pub on: Vec<String>,
+    pub off: Vec<String>,
+}
+
 impl Tools {
     pub fn get(&self, name: &str) -> Option<&Arc<Placed>> {
         self.placed.get(name)
@@ -117,15 +144,20 @@ impl Tools {
 #[derive(Debug)]
 pub(crate) struct Registry {
     tools: RwLock<Arc<Tools>>,
-    hooks: Vec<Placement>,
-    rules: Rules,
+    /// Replaced only while `tools` is locked.
+    policies: RwLock<Arc<Policies>>,
     changed: watch::Sender<u64>,
 }
 
 impl Registry {
-    pub fn new(hooks: Vec<Placement>, rules: Rules, inactive: BTreeSet<String>) -> Self {
+    pub fn new(policies: Policies, inactive: BTreeSet<String>) -> Self {
+        let policies = Arc::new(policies);
         let tools = Tools { inactive, ..Tools::default() };
-        Self { tools: RwLock::new(Arc::new(tools)), hooks, rules, changed: watch::Sender::new(0) }
+        Self {
+            tools: RwLock::new(Arc::new(tools)),
+            policies: RwLock::new(policies),
+            changed: watch::Sender::new(0),
+        }
     }
 
     /// The tools as they are now.
@@ -133,9 +165,18 @@ impl Registry {
         Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// A number that changes whenever the tools or the groups do.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// By which others tell that something about the tools has changed.
+    pub fn teller(&self) -> watch::Sender<u64> {
+        self.changed.clone()
     }
 
     /// Tells that a session has switched a group.
@@ -145,8 +186,38 @@ impl Registry {
 
     /// The tool with what applies to its calls.
     pub fn placed(&self, tool: Arc<Tool>) -> Arc<Placed> {
-        let (hooks, rules) = (ToolHooks::of(&tool, &self.hooks), self.rules.for_tool(&tool.subject()));
-        Arc::new(Placed { tool, hooks, rules })
+        self.policies().placed(tool)
+    }
+
+    /// The same tool with what applies to its calls now.
+    pub fn placed_now(&self, placed: &Arc<Placed>) -> Arc<Placed> {
+        let policies = self.policies();
+        if Arc::ptr_eq(&policies, &placed.of) {
+            return Arc::clone(placed);
+        }
+        policies.placed(Arc::clone(&placed.tool))
+    }
+
+    /// Puts tools, hooks and rules in the place of others, all at once or not at all. What else there is stays, under the
+    /// new hooks and rules.
+    ///
+    /// # Errors
+    /// When a name is taken, naming both places and the settings that help.
+    pub fn replace(&self, replacement: Replacement) -> Result<()> {
+        self.change(|all| {
+            let policies = Arc::new(replacement.policies);
+            let is_old = |tool: &Arc<Tool>| replacement.old.iter().any(|old| Arc::ptr_eq(old, tool));
+            let before = std::mem::take(&mut all.placed);
+            let kept =
+                before.into_values().map(|placed| Arc::clone(&placed.tool)).filter(|tool| !is_old(tool));
+            for tool in kept.chain(replacement.new) {
+                all.add(policies.placed(tool))?;
+            }
+            all.inactive.retain(|group| !replacement.on.contains(group));
+            all.inactive.extend(replacement.off);
+            *self.policies.write().unwrap_or_else(PoisonError::into_inner) = policies;
+            Ok(true)
+        })
     }
 
     /// Adds tools, all or none.
@@ -159,6 +230,19 @@ impl Registry {
             tools.into_iter().try_for_each(|tool| all.add(self.placed(tool)))?;
             Ok(are_new)
         })
+    }
+
+    /// What rules and hooks say of tools that there are none of.
+    pub fn unmatched(&self) -> Vec<String> {
+        let tools = self.now();
+        let known = Known {
+            tools: tools.iter().map(|placed| (placed.tool.subject(), placed.tool.input_schema())).collect(),
+            nearest: |written, names| nearest(written, names).into_iter().map(str::to_owned).collect(),
+        };
+        let policies = self.policies();
+        let mut unmatched = policies.rules.unmatched(&known);
+        unmatched.extend(policies.hooks.iter().flat_map(|hook| hook.unmatched(&known)));
+        unmatched
     }
 
     /// Removes these tools; one of the same name that took the place of one of them stays.

@@ -23,7 +23,8 @@ pub(crate) fn call(tool: &str, meta: [&[(String, String)]; 2]) -> Span {
         component = Empty,
         status = Empty,
         kind = Empty,
-        duration_ms = Empty
+        duration_ms = Empty,
+        http_requests = Empty
     )
 }
 
@@ -56,6 +57,9 @@ pub(crate) fn called(span: &Span, outcome: &Outcome) {
     span.record("status", status);
     span.record("kind", kind);
     span.record("duration_ms", duration_ms);
+    if outcome.usage.http_requests > 0 {
+        span.record("http_requests", outcome.usage.http_requests);
+    }
     info!(name: "toolcell.outcome", target: TARGET, parent: span, status, kind, duration_ms);
 }
 

@@ -3,6 +3,7 @@
 #
 #   python=$(tests/clients/python.sh)
 #   python=$(tests/clients/python.sh --installed)     fails where they are missing, and reaches for no network
+#   python=$(tests/clients/python.sh [--installed] earlier/requirements.txt)     others, which do not fit beside these
 #
 # They lie under TOOLCELL_CLIENTS_DIR (default: toolcell/test-clients in the user's cache folder), which may be deleted
 # at any time. Needs Python 3.11 or newer with venv, and once a registry of Python packages.
@@ -10,7 +11,11 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clients=${TOOLCELL_CLIENTS_DIR:-${XDG_CACHE_HOME:-${HOME:?set HOME or TOOLCELL_CLIENTS_DIR}/.cache}/toolcell/test-clients}
-wanted=$(sha256sum <"$here/requirements.txt")
+mode=
+if [ "${1:-}" = --installed ]; then mode=$1 && shift; fi
+packages=$here/${1:-requirements.txt}
+case ${1:-} in */*) clients=$clients-${1%%/*} ;; esac
+wanted=$(sha256sum <"$packages")
 
 fail() {
   printf "the tests' client packages: %s\n" "$@" >&2
@@ -32,13 +37,13 @@ install() {
   rm -rf "$clients"
   python3 -m venv "$clients" >&2 ||
     fail "python3 cannot make a virtual environment; on Debian, 'apt-get install python3-venv' brings what is missing"
-  "$clients/bin/pip" --quiet --disable-pip-version-check install --require-hashes --only-binary :all: -r "$here/requirements.txt" >&2 ||
-    fail "pip could not install tests/clients/requirements.txt, see the lines above"
+  "$clients/bin/pip" --quiet --disable-pip-version-check install --require-hashes --only-binary :all: -r "$packages" >&2 ||
+    fail "pip could not install $packages, see the lines above"
   echo "$wanted" >"$clients/stamp"
 }
 
 if is_ready; then finish; fi
-[ "${1:-}" != --installed ] || fail "they are not installed; 'make test' or tests/clients/python.sh installs them"
+[ "$mode" != --installed ] || fail "they are not installed; 'make test' or tests/clients/python.sh installs them"
 
 # One installer at a time; who waited finds them ready.
 mkdir -p "$(dirname "$clients")"

@@ -6,10 +6,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
+try:
+    import httpx2
+except ImportError:
+    # Earlier packages have another; only checks of providers' packages need one.
+    httpx2 = None
 from pydantic import TypeAdapter
 
 BINARY, PROBE = sys.argv[1:3]
@@ -56,6 +61,31 @@ def run(*arguments: str, given: str = "") -> Any:
     return json.loads(ended.stdout)
 
 
+@contextmanager
+def configured(more: str) -> Iterator[list[str]]:
+    """The flags for a configuration of the probe with more in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "toolcell.toml")
+        config.write_text(f"{more}\n[component.probe]\npath = {json.dumps(PROBE)}\n")
+        yield ["--config", str(config)]
+
+
+@contextmanager
+def serving(more: str) -> Iterator[str]:
+    """The address of a server over HTTP with such a configuration, which is ended in order."""
+    with configured(more) as flags:
+        server = subprocess.Popen([BINARY, "mcp", "--http", "0", *flags], stderr=subprocess.PIPE, text=True)
+        for line in server.stderr:
+            if "listening on " in line:
+                break
+        try:
+            yield line.split("listening on ")[1].strip()
+        finally:
+            server.terminate()
+            server.communicate(timeout=60)
+        assert server.returncode == 0, server.returncode
+
+
 def conform(kind: Any, value: Any) -> None:
     """The value is of the package's type, and has nothing that the type does not name: that would be gone."""
     # Alive until the end: lazily validated parts need it.
@@ -95,10 +125,10 @@ class Wire:
         self.sent: list[Any] = []
         self.replies = list(replies)
 
-    def client(self) -> httpx2.Client:
+    def client(self) -> "httpx2.Client":
         return httpx2.Client(transport=httpx2.MockTransport(self.answer))
 
-    def answer(self, request: httpx2.Request) -> httpx2.Response:
+    def answer(self, request: "httpx2.Request") -> "httpx2.Response":
         self.sent.append(json.loads(request.content))
         return httpx2.Response(200, json=self.replies.pop(0))
 

@@ -71,10 +71,27 @@ async fn every_patch_level_of_wasi_runs() {
 #[tokio::test]
 async fn what_is_imported_and_not_used_is_no_reason_to_refuse() {
     for (interface, function, capability, setting) in [
-        ("wasi:http/outgoing-handler@0.2.0", "handle", "http", "none: this version serves no HTTP"),
         (
             "wasi:sockets/instance-network@0.2.3",
             "instance-network",
+            "sockets",
+            "none: sockets are never granted",
+        ),
+        (
+            "wasi:sockets/ip-name-lookup@0.2.0",
+            "resolve-addresses",
+            "sockets",
+            "none: sockets are never granted",
+        ),
+        (
+            "wasi:sockets/tcp-create-socket@0.2.0",
+            "create-tcp-socket",
+            "sockets",
+            "none: sockets are never granted",
+        ),
+        (
+            "wasi:sockets/udp-create-socket@0.2.6",
+            "create-udp-socket",
             "sockets",
             "none: sockets are never granted",
         ),

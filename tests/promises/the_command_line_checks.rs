@@ -26,6 +26,7 @@ fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("nothing.wasm", wat::parse_str("(component)").unwrap(), "exports no function"),
         ("deep.wasm", wat::parse_str(deep).unwrap(), "nested more than"),
         ("wit.wasm", wat::parse_str(WIT_PACKAGE).unwrap(), "this is WIT in binary form"),
+        ("code.wasm", wat::parse_str(INVALID_CODE).unwrap(), "type mismatch"),
         ("table.wasm", wat::parse_str(HUGE_TABLE).unwrap(), "4294967295 elements in one table"),
     ]
 }
@@ -47,6 +48,12 @@ const WIT_PACKAGE: &str = r#"(component
     (export "test:greeting/tool" (component (type 0)))))
   (export "tool" (type 2))
   (@custom "package-docs" "\00{}"))"#;
+
+/// A tool whose code no compiler takes.
+const INVALID_CODE: &str = r#"(component
+  (core module $m (func (export "f") (result i32) i64.const 7))
+  (core instance $i (instantiate $m))
+  (func (export "seven") (result u32) (canon lift (core func $i "f"))))"#;
 
 /// A tool in all else.
 const HUGE_TABLE: &str = r#"(component
@@ -158,7 +165,7 @@ fn imports_are_told_all_at_once_with_their_versions() {
     let checked = line.run(&["check", "met.wasm"]);
     assert_eq!(checked.code, 0, "{checked:?}");
     assert!(
-        checked.stdout.contains("refused when used: wasi:http/types@0.2.6 (this version serves no HTTP)"),
+        checked.stdout.contains("refused when used: wasi:http/types@0.2.6 (needs `grant.http`)"),
         "{checked:?}"
     );
     assert!(checked.stdout.contains("wasi:io/error@0.2.99 is newer"), "{checked:?}");
@@ -238,4 +245,67 @@ fn one_of_several_worlds_is_chosen_by_name() {
     assert!(wrong.code == 2 && wrong.stderr.contains("no world `third`"), "{wrong:?}");
     let checked = line.run(&["check", "seven.wasm", "--wit", "wit", "--world", "first"]);
     assert!(checked.code == 0 && !checked.stdout.contains("not packed"), "{checked:?}");
+}
+
+#[test]
+fn what_matches_no_tool_is_told() {
+    let line = CommandLine::new();
+    let basics = "[component.b]\npath = \"builtin:basics\"\n";
+    for (rule, told) in [
+        (
+            "tools = [\"ad\"]",
+            "toolcell.toml:3: `rule[0].tools[0]`: no tool matches `ad`; did you mean `add`?",
+        ),
+        ("tools = [\"add\", \"rm_*\"]", "`rule[0].tools[1]`: no tool matches `rm_*`"),
+        ("component = \"basics\"", "`rule[0].component`: no component with tools matches `basics`"),
+        ("group = \"files\"", "`rule[0].group`: no tool is in a group `files`"),
+        ("tools = [\"add\"]\nread_only = false", "`rule[0]`: no tool is all that it says of tools"),
+        (
+            "tools = [\"echo\"]\narguments = { txt = \"*\" }",
+            "`rule[0].arguments.txt`: no tool that it is for has such an argument; did you mean `text`?",
+        ),
+    ] {
+        line.write("toolcell.toml", format!("{basics}[[rule]]\naction = \"deny\"\n{rule}\n"));
+        let checked = line.run(&["check"]);
+        assert_eq!((checked.code, checked.stderr.matches(told).count()), (0, 1), "{rule}: {checked:?}");
+        let listed = line.run(&["list"]);
+        assert!(listed.stderr.contains(told), "{rule}: {listed:?}");
+    }
+    for rule in
+        ["tools = [\"ADD\"]", "component = \"b*\"", "tools = [\"*\"]\narguments = { text = \"*\" }", ""]
+    {
+        line.write("toolcell.toml", format!("{basics}[[rule]]\naction = \"deny\"\n{rule}\n"));
+        let checked = line.run(&["check"]);
+        assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{rule}");
+    }
+    // Of what is switched off nobody knows the tools.
+    let off = "[component.c]\npath = \"none.wasm\"\nenabled = false\n";
+    line.write("toolcell.toml", format!("{basics}{off}[[rule]]\naction = \"deny\"\ntools = [\"rm\"]\n"));
+    assert_eq!(line.run(&["check"]).stderr, "");
+}
+
+#[test]
+fn a_slip_in_a_configuration_has_its_line() {
+    let line = CommandLine::new();
+    for (text, told) in [
+        (
+            "[component.x]\npath = \"builtin:filez\"\n",
+            "toolcell.toml:2: `component.x.path`: `builtin:filez`: there is no such component, did you mean `builtin:files`?",
+        ),
+        ("[component.x]\npath = \"builtin:files\"\npath = \"x\"\n", "toolcell.toml:3: `path` is set twice"),
+        ("[limits]\nmemory = \"64GiB\"\n", "`64GiB` is more than there can be; give at most 4GiB"),
+        ("[limits]\nresult_bytes = \"99999999999GiB\"\n", "is more than there can be"),
+        (
+            "[component.x]\npath = \"builtin:basics\"\n[component.y]\npath = \"builtin:basics\"\n",
+            "`echo` of component `x` (toolcell.toml:2) and `echo` of component `y` (toolcell.toml:4)",
+        ),
+    ] {
+        line.write("toolcell.toml", text);
+        for command in ["list", "check", "doctor"] {
+            let told_by = line.run(&[command]);
+            assert_ne!(told_by.code, 0, "{text}: {told_by:?}");
+            let said = format!("{}{}", told_by.stdout, told_by.stderr);
+            assert!(said.contains(told), "{command}: {text}: {told_by:?}");
+        }
+    }
 }

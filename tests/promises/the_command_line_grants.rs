@@ -3,6 +3,7 @@
 use rustix::fs::{CWD, FileType, mknodat};
 use toolcell_tests::command_line::{CommandLine, ended};
 use toolcell_tests::guest;
+use toolcell_tests::http_server::HttpServer;
 
 #[test]
 fn the_environment_of_the_host_reaches_no_tool() {
@@ -94,4 +95,98 @@ fn a_fifo_in_a_granted_folder_is_refused_at_once() {
     ]);
     assert!(matches!(refused.code, 1 | 4), "{refused:?}");
     assert!(started.elapsed() < std::time::Duration::from_secs(20), "it would have waited for its 30 s");
+}
+
+#[test]
+fn an_origin_is_granted_by_a_flag_or_an_entry() {
+    let line = CommandLine::new();
+    let server = HttpServer::saying("hello");
+    let arguments = serde_json::json!({ "url": server.origin() }).to_string();
+    let fetch = |more: &[&str]| {
+        let call = ["call", "--component", "builtin:fetch", "--json", "fetch", &arguments];
+        line.run(&[call.as_slice(), more].concat())
+    };
+    let refused = fetch(&[]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(refused.json()["denials"][0]["setting"], "--allow-http");
+    let granted = fetch(&["--allow-http", &server.origin()]);
+    assert_eq!(granted.code, 0, "{granted:?}");
+    assert_eq!(granted.json()["usage"]["http_requests"], 1);
+    for (origin, told) in [("localhost", "has no scheme"), ("*", "https://*"), ("https://a.org/x", "paths")] {
+        let wrong = fetch(&["--allow-http", origin]);
+        assert_eq!(wrong.code, 2, "{wrong:?}");
+        assert!(wrong.stdout.contains(told), "{origin}: {wrong:?}");
+    }
+    let stray = line.run(&["list", "--allow-http", "https://a.org"]);
+    assert!(stray.code == 2 && stray.stderr.contains("--component"), "{stray:?}");
+
+    let weather = ["call", "--component", "builtin:weather", "--json", "--arg", "city=Oslo"];
+    let places =
+        ["--allow-http", &server.origin(), "--config-value", &format!("places_url={}", server.origin())];
+    let unread = line.run(&[weather.as_slice(), &places].concat());
+    let setting = format!("--allow-http {}::ro", server.origin());
+    assert_eq!(unread.json()["denials"][0]["setting"], setting, "{unread:?}");
+    let reads = ["--allow-http", &format!("{}::ro", server.origin()), places[2], places[3]];
+    let read = line.run(&[weather.as_slice(), &reads].concat());
+    assert_eq!((read.json()["usage"]["http_requests"].clone(), read.code), (1.into(), 1), "{read:?}");
+
+    line.write("toolcell.toml", "");
+    let with_weather =
+        line.run(&["add", "builtin:weather", "--allow-http", "https://api.open-meteo.com::ro"]);
+    assert!(
+        with_weather.stdout.contains("http   https://api.open-meteo.com, only reading"),
+        "{with_weather:?}"
+    );
+    let added = line.run(&["add", "builtin:fetch", "--allow-http", "https://example.org"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    assert!(added.stdout.contains("http   https://example.org"), "{added:?}");
+    let written = std::fs::read_to_string(line.folder().join("toolcell.toml")).unwrap();
+    assert!(written.contains("http = [\"https://example.org\"]"), "{written}");
+    let open_world =
+        |line: &CommandLine| line.run(&["describe", "fetch", "--json"]).json()["hints"]["open_world"].clone();
+    assert_eq!(open_world(&line), false, "found, and not trusted: no request leaves");
+    assert_eq!(line.run(&["trust"]).code, 0);
+    assert_eq!(open_world(&line), true);
+    let explained = line.run(&["explain", "fetch", &arguments]);
+    assert!(explained.stdout.contains("http   https://example.org"), "{explained:?}");
+    let shown = line.run(&["config", "show", "--json"]);
+    assert!(shown.stdout.contains("\"origin\": \"https://example.org\""), "{shown:?}");
+}
+
+#[test]
+fn an_entry_with_credentials_shows_their_names_alone() {
+    let line = CommandLine::new();
+    let server = HttpServer::answering(|asked| {
+        toolcell_tests::http_server::ok(
+            &[],
+            format!("you are {}", asked.header("authorization").join("")).as_bytes(),
+        )
+    });
+    line.write(
+        "toolcell.toml",
+        format!(
+            "[audit]\nfile = \"audit.jsonl\"\n[component.fetch]\npath = \"builtin:fetch\"\n\
+             secrets = {{ key = {{ env = \"FETCH_KEY\" }} }}\n[component.fetch.grant]\n\
+             http = [{{ origin = \"{}\", headers = {{ Authorization = {{ secret = \"key\", prefix = \"Bearer \" }} }} }}]\n",
+            server.origin()
+        ),
+    );
+    let url = serde_json::json!({ "url": server.origin() }).to_string();
+    let run = |arguments: &[&str]| ended(line.command(arguments).env("FETCH_KEY", "k3y-0123456789"));
+    assert_eq!(run(&["trust"]).code, 0);
+    for arguments in [
+        vec!["call", "fetch", &url, "--json"],
+        vec!["explain", "fetch", &url],
+        vec!["explain", "fetch", &url, "--json"],
+        vec!["describe", "fetch"],
+        vec!["config", "show"],
+        vec!["audit", "show"],
+    ] {
+        let shown = run(&arguments);
+        assert_eq!(shown.code, 0, "{arguments:?}: {shown:?}");
+        assert!(!format!("{shown:?}").contains("0123456789"), "{arguments:?}: {shown:?}");
+    }
+    assert_eq!(server.asked()[0].header("authorization"), ["Bearer k3y-0123456789"]);
+    let explained = run(&["explain", "fetch", &url]);
+    assert!(explained.stdout.contains("with `authorization` from the secret key"), "{explained:?}");
 }

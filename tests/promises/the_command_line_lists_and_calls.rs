@@ -90,7 +90,7 @@ fn a_call_finds_its_tool_when_settings_change_between_processes() {
     );
     let twice = line.run(&add);
     assert_eq!(twice.code, 2, "{twice:?}");
-    assert!(twice.stderr.contains("of component `a` and `"), "{twice:?}");
+    assert!(twice.stderr.contains("of component `a` (toolcell.toml:2) and `"), "{twice:?}");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_component_is_added_under_a_name_that_is_free() {
         (vec!["add", "builtin:files", "--name", "other"], "two tools are named"),
         (vec!["add", "gone.wasm"], "cannot find the component gone.wasm"),
         (vec!["add", "toolcell.toml"], "not a component"),
-        (vec!["add", "builtin:none"], "shipped are: `builtin:basics`, `builtin:files`"),
+        (vec!["add", "builtin:none"], "shipped are: `builtin:basics`, `builtin:fetch`, `builtin:files`"),
         (vec!["add", "Command.wasm", "--name", "X"], "component.X"),
         (
             vec!["add", "builtin:basics", "--name", "b", "--dir", ".::/w::rw"],

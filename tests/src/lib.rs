@@ -3,9 +3,12 @@
 pub mod command_line;
 mod crafted;
 mod executor;
+pub mod http_client;
+pub mod http_server;
 pub mod mcp_client;
 pub mod model_server;
 pub mod process;
+pub mod scripted;
 
 use std::path::PathBuf;
 

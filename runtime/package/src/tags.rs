@@ -83,6 +83,9 @@ pub(crate) fn member(text: &str, kind: Kind) -> Result<MemberDoc, String> {
         }
     }
     let (prose, mut tail) = text.split_at(next_member_tag(text).unwrap_or(text.len()));
+    if let Some(tag) = misspelt(prose) {
+        return Err(format!("unknown tag `@{tag}`; here may stand {}", listed(MEMBER_TAGS)));
+    }
     let mut doc = MemberDoc { description: some_text(prose), ..MemberDoc::default() };
     while !tail.trim_start().is_empty() {
         tail = member_tag(&mut doc, tail.trim_start(), kind)?;
@@ -299,6 +302,25 @@ fn next_member_tag(text: &str) -> Option<usize> {
     })
 }
 
+/// A word of the prose that was meant as a tag: one letter off, or another name of the same.
+fn misspelt(prose: &str) -> Option<&str> {
+    const OTHER_NAMES: [&str; 7] = ["min", "max", "minimal", "maximal", "regex", "secrets", "defaults"];
+    let words = prose.split_whitespace().filter_map(|word| word.strip_prefix('@'));
+    words
+        .into_iter()
+        .find(|word| OTHER_NAMES.contains(word) || MEMBER_TAGS.iter().any(|tag| is_near(word, tag)))
+}
+
+/// Whether one letter was changed, left out, added or swapped with the next.
+fn is_near(word: &str, tag: &str) -> bool {
+    let (word, tag) = (word.as_bytes(), tag.as_bytes());
+    let same = word.iter().zip(tag).take_while(|(left, right)| left == right).count();
+    let (word, tag) = (word.get(same..).unwrap_or_default(), tag.get(same..).unwrap_or_default());
+    let swapped =
+        matches!((word, tag), ([a, b, word @ ..], [c, d, tag @ ..]) if a == d && b == c && word == tag);
+    swapped || word.get(1..) == tag.get(1..) || word.get(1..) == Some(tag) || Some(word) == tag.get(1..)
+}
+
 fn first_word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     match text.split_once(char::is_whitespace) {
@@ -403,6 +425,9 @@ mod tests {
             ("@param path @default text", "write strings in double quotes"),
             ("@param path @default 1x", "write strings in double quotes"),
             ("@param all @foo", "unknown tag `@foo`; here may stand `@minimum`"),
+            ("@param path The path. @patern ^a", "unknown tag `@patern`; here may stand `@minimum`"),
+            ("@param limit How many. @max 5", "unknown tag `@max`"),
+            ("@param all The key. @secrte", "unknown tag `@secrte`"),
         ] {
             let message = function(text, &params).unwrap_err();
             assert!(message.contains(expected), "{text}: {message}");

@@ -13,6 +13,7 @@ pub struct Ended {
     pub(crate) denials: Vec<Denial>,
     pub(crate) fuel: Option<u64>,
     pub(crate) memory_bytes: u64,
+    pub(crate) http_requests: u64,
     /// A limit that the tool was told of and may have ended for.
     pub(crate) limit: Option<LimitHit>,
     /// What hooks around the run decided.
@@ -58,6 +59,7 @@ impl From<Result<Returned, CallError>> for Ended {
             denials: Vec::new(),
             fuel: None,
             memory_bytes: 0,
+            http_requests: 0,
             limit: None,
             verdicts: Vec::new(),
         }

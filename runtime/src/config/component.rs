@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::document::Address;
 use super::names::{component_name_fits, tool_name_fits};
-use super::raw::{RawComponent, RawTool};
+use super::raw::{RawComponent, RawDeterministic, RawTool};
 use super::rules::{DeclaredHints, group_fits};
 use super::validate::{Validator, reason};
 use crate::limits::{Limits, Origin};
-use crate::policy::{Digest, DirGrant, Grant};
+use crate::policy::{Deterministic, Digest, DirGrant, Grant, HttpGrant, deterministic_clock};
 pub use crate::schema::RepairMode;
 
 /// Where a component comes from.
@@ -76,6 +76,8 @@ pub struct ComponentConfig {
     pub grant: Grant,
     /// Where each of `grant.dirs` was set, in the same order.
     pub dir_origins: Vec<Origin>,
+    /// Where each of `grant.http` was set, in the same order.
+    pub http_origins: Vec<Origin>,
     /// What calls of its tools may consume.
     pub limits: Limits,
     /// Settings of single tools, by tool name or `interface.function`.
@@ -84,6 +86,8 @@ pub struct ComponentConfig {
     pub hints: DeclaredHints,
     /// How much lenient spelling in arguments is mended.
     pub repair: RepairMode,
+    /// Time and chance of its calls, where they are not the host's.
+    pub deterministic: Option<Deterministic>,
     /// Where its table is.
     pub origin: Origin,
     /// Where its other settings were set, as far as they were: `digest`, `prefix`, `tools[0]`, `rename.list_dir`.
@@ -107,10 +111,12 @@ impl ComponentConfig {
             instructions: None,
             grant: Grant::none(),
             dir_origins: Vec::new(),
+            http_origins: Vec::new(),
             limits: Limits::new(),
             tool_settings: BTreeMap::new(),
             hints: DeclaredHints::default(),
             repair: RepairMode::default(),
+            deterministic: None,
             origin,
             origins: BTreeMap::new(),
         }
@@ -136,6 +142,14 @@ impl ComponentConfig {
         }
     }
 
+    /// The setting that grants requests over HTTP: the address of the list, or the flag if flags name the component.
+    pub fn http_setting(&self) -> String {
+        match self.is_of_flags() {
+            true => "--allow-http".to_owned(),
+            false => format!("component.{}.grant.http", self.name),
+        }
+    }
+
     /// The setting by which it may keep values, or the flag if flags name the component.
     pub fn state_setting(&self) -> String {
         match self.is_of_flags() {
@@ -146,7 +160,23 @@ impl ComponentConfig {
 
     /// Whether no file says anything of it.
     fn is_of_flags(&self) -> bool {
-        self.origin.setting.starts_with("--")
+        self.flag().is_some()
+    }
+
+    /// The flag that names it, if one does.
+    pub(crate) fn flag(&self) -> Option<&str> {
+        Some(&*self.origin.setting).filter(|setting| setting.starts_with("--"))
+    }
+
+    /// Where it may send requests, with where each entry was set.
+    pub fn http(&self) -> impl Iterator<Item = (&HttpGrant, Origin)> {
+        self.grant.http.iter().enumerate().map(|(index, entry)| {
+            let unknown = || match self.is_of_flags() {
+                true => Origin::setting(format!("{} {}", self.http_setting(), entry.origin)),
+                false => Origin::setting(format!("{}[{index}]", self.http_setting())),
+            };
+            (entry, self.http_origins.get(index).cloned().unwrap_or_else(unknown))
+        })
     }
 
     /// Its directory grants with where each was set.
@@ -191,9 +221,13 @@ impl Validator<'_, '_> {
         if let Some(tools) = &raw.tools {
             self.subset(&address.key("tools"), tools);
         }
-        let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw.grant, enabled);
+        let mut raw_grant = raw.grant;
+        let http = std::mem::take(&mut raw_grant.http);
+        let (mut grant, dir_origins) = self.grant(&address.key("grant"), raw_grant, enabled);
         grant.config = self.strings(&address.key("config"), raw.config);
         grant.secrets = self.secrets(&address.key("secrets"), raw.secrets, &grant.config);
+        let (http, http_origins) = self.http(&address.key("grant").key("http"), http, &grant.secrets);
+        grant.http = http;
         Some(ComponentConfig {
             digest,
             group: raw.group,
@@ -204,10 +238,12 @@ impl Validator<'_, '_> {
             instructions: raw.instructions,
             grant,
             dir_origins,
+            http_origins,
             limits: self.limits(&address.key("limits"), raw.limits.0),
             tool_settings: self.tool_settings(&address.key("tool"), raw.tool),
             hints: raw.hints.into(),
             repair: raw.repair.unwrap_or_default(),
+            deterministic: self.deterministic(&address.key("deterministic"), raw.deterministic),
             origin: self.document.origin(&address),
             origins,
             ..ComponentConfig::new(name, source)
@@ -223,7 +259,7 @@ impl Validator<'_, '_> {
         let secrets =
             raw.secrets.keys().map(|name| (format!("secrets.{name}"), address.key("secrets").key(name)));
         let state = ("grant.state".to_owned(), address.key("grant").key("state"));
-        let plain = ["digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
+        let plain = ["path", "digest", "prefix"].map(|key| (key.to_owned(), address.key(key)));
         let all = plain.into_iter().chain([state]).chain(items).chain(renames).chain(secrets);
         all.filter(|(_, address)| self.document.has(address))
             .map(|(key, address)| (key, self.document.origin(&address)))
@@ -260,6 +296,15 @@ impl Validator<'_, '_> {
                 None
             }
         }
+    }
+
+    /// A table, even an empty one, is what makes calls deterministic.
+    fn deterministic(&mut self, table: &Address, raw: Option<RawDeterministic>) -> Option<Deterministic> {
+        let raw = raw?;
+        let plain = Deterministic::default().seed(raw.seed.unwrap_or_default());
+        let Some(written) = raw.clock else { return Some(plain) };
+        let clock = self.checked(&table.key("clock"), deterministic_clock(&written))?;
+        Some(plain.clock(clock))
     }
 
     fn rename(&mut self, table: &Address, rename: &BTreeMap<String, String>) {

@@ -83,7 +83,12 @@ impl<'t> Document<'t> {
         let document = Self { text, file_name, root: root.into_inner() };
         for error in errors {
             let start = error.span().map_or(0, |span| span.start);
-            problems.add(document.line(start), error.message().trim().replace('\n', ", "));
+            let message = error.message().trim().replace('\n', ", ");
+            let message = match (message.as_str(), error.span().and_then(|span| text.get(span))) {
+                ("duplicate key", Some(key)) => format!("`{}` is set twice; keep one of them", key.trim()),
+                _ => message,
+            };
+            problems.add(document.line(start), message);
         }
         document
     }

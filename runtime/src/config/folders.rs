@@ -106,6 +106,11 @@ impl Folders {
         self.data.join("trust.json")
     }
 
+    /// What tools of other servers were when they were approved.
+    pub fn pins(&self) -> PathBuf {
+        self.data.join("servers.json")
+    }
+
     /// Every folder of ours with what it is: no tool may ever write in any.
     pub fn all(&self) -> [(&'static str, &Path); 4] {
         [

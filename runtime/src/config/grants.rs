@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::document::Address;
 use super::raw::{RawDir, RawGrant, RawSecret};
+use super::raw_http::{RawHttp, RawHttpTable};
 use super::validate::{Validator, reason};
 use crate::limits::Origin;
-use crate::policy::{Access, DenySet, DirGrant, Grant, Secret};
+use crate::net::OriginPattern;
+use crate::policy::{Access, Credential, DenySet, DirGrant, FaultItem, Grant, HttpGrant, Secret};
 
 impl Validator<'_, '_> {
     /// The grant, and where each of its directories was set. Folders of a switched-off component may be missing.
@@ -30,6 +32,69 @@ impl Validator<'_, '_> {
         grant.env = self.strings(&table.key("env"), raw.env);
         grant.state = raw.state.unwrap_or_default();
         (grant, origins)
+    }
+
+    /// The places for requests over HTTP, and where each was set; `secrets` are those of the component.
+    pub(super) fn http(
+        &mut self,
+        list: &Address,
+        raw: Vec<RawHttp>,
+        secrets: &BTreeMap<String, Secret>,
+    ) -> (Vec<HttpGrant>, Vec<Origin>) {
+        let mut entries = Vec::new();
+        let mut origins = Vec::new();
+        for (index, RawHttp(raw)) in raw.into_iter().enumerate() {
+            let address = list.item(index);
+            let Some(entry) = self.http_entry(&address, raw) else { continue };
+            for fault in entry.faults(secrets) {
+                let key = address.key(fault.key);
+                let at = match fault.item {
+                    None => key,
+                    Some(FaultItem::Index(index)) => key.item(index),
+                    Some(FaultItem::Name(name)) => key.key(&name),
+                };
+                self.problem(&at, fault.message);
+            }
+            entries.push(entry);
+            origins.push(self.document.origin(&address));
+        }
+        (entries, origins)
+    }
+
+    fn http_entry(&mut self, address: &Address, raw: RawHttpTable) -> Option<HttpGrant> {
+        let Some(origin) = raw.origin else {
+            self.problem(
+                address,
+                "has no `origin`; write for example `origin = \"https://api.example.org\"`",
+            );
+            return None;
+        };
+        let origin = self.checked(address, OriginPattern::parse(&origin));
+        for (key, list) in [("methods", &raw.methods), ("paths", &raw.paths)] {
+            if list.as_ref().is_some_and(Vec::is_empty) {
+                self.problem(&address.key(key), "names none; take it out for all of them");
+            }
+        }
+        let mut entry = HttpGrant::of(origin?)
+            .methods(raw.methods.unwrap_or_default())
+            .paths(raw.paths.unwrap_or_default());
+        entry.private = raw.private.unwrap_or_default();
+        entry.read_only = raw.read_only.unwrap_or_default();
+        for (name, raw) in raw.headers {
+            let at = address.key("headers").key(&name);
+            if entry.headers.contains_key(&name.to_ascii_lowercase()) {
+                self.problem(&at, "is there twice: headers are the same in any case");
+            }
+            match raw.secret {
+                Some(secret) => entry = entry.header(name, Credential::secret(secret).prefix(raw.prefix)),
+                None => self.problem(&at, "has no `secret`; write for example `{ secret = \"api_key\" }`"),
+            }
+        }
+        if let Some(file) = raw.ca {
+            let path = self.host_path(&file);
+            entry.ca = self.checked(&address.key("ca"), path);
+        }
+        Some(entry)
     }
 
     fn dir(&mut self, address: &Address, raw: RawDir, enabled: bool) -> Option<DirGrant> {

@@ -1,7 +1,7 @@
 //! Hooks, from what is written to what the runtime makes them of.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -14,9 +14,6 @@ use super::problem::Problems;
 use super::raw_hook::{RawCacheScope, RawCounted, RawEvent, RawHook, RawHookKind};
 use super::validate::{Validator, count, reason};
 use crate::limits::{Limit, Limits, Origin};
-
-/// The `PATH` of programs that are hooks: that of the operator's shell may lead into a project.
-pub const HOOK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Every kind's own keys; those that say which calls a hook applies to have all of them.
 const OWN_KEYS: [(RawHookKind, &[&str]); 5] = [
@@ -188,23 +185,6 @@ impl HookKind {
     }
 }
 
-/// The file of a program: with a `/` in its name relative to `folder`, without one in a folder of `path`.
-pub(crate) fn find_program(name: &Path, folder: &Path, path: &str) -> Option<PathBuf> {
-    let is_program = |file: &PathBuf| {
-        std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file())
-            && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
-    };
-    if name.as_os_str().is_empty() {
-        return None;
-    }
-    if name.as_os_str().as_encoded_bytes().contains(&b'/') {
-        // Without the `.` that people write before it.
-        return Some(folder.join(name).components().collect()).filter(is_program);
-    }
-    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
-    folders.map(|folder| Path::new(folder).join(name)).find(is_program)
-}
-
 /// Reads each hook by itself. Those that could not be read are left out: the file is refused as a whole.
 pub(super) fn read<'t>(
     table: &mut DeTable<'t>,
@@ -294,7 +274,7 @@ impl Validator<'_, '_> {
         }
     }
 
-    fn glob(&mut self, address: &Address, glob: &str) {
+    pub(super) fn glob(&mut self, address: &Address, glob: &str) {
         if glob.is_empty() {
             self.problem(address, "must not be empty; `*` matches all");
         }
@@ -365,41 +345,9 @@ impl Validator<'_, '_> {
         command: Option<Vec<String>>,
         env: BTreeMap<String, String>,
     ) -> Option<HookKind> {
-        let here = address.key("command");
-        let Some(mut command) = command.filter(|command| !command.is_empty()) else {
-            self.problem(address, "has no `command`; write `command = [\"./check.sh\"]`");
-            return None;
-        };
-        if command.iter().any(|part| part.contains('\0')) {
-            self.problem(&here, "must not contain a zero byte");
-            return None;
-        }
         let env = self.strings(&address.key("env"), env);
-        let path = env.get("PATH").map_or(HOOK_PATH, String::as_str);
-        let written = command.first()?.clone();
-        let named =
-            if written.contains('/') { self.host_path(&written) } else { Ok(PathBuf::from(&written)) };
-        let named = self.checked(&here.item(0), named)?;
-        let Some(program) = find_program(&named, &self.folder, path) else {
-            let message = match written.contains('/') {
-                true => format!("`{written}` is no file that can be run"),
-                false => format!(
-                    "`{written}` is not found in {path}; for a file beside this one write `./{written}`"
-                ),
-            };
-            self.problem(&here.item(0), message);
-            return None;
-        };
-        let arguments = command.iter().skip(1).map(|argument| self.folder.join(argument));
-        let mut files: Vec<PathBuf> = arguments.filter(|file| file.is_file()).collect();
-        files.insert(0, program.clone());
-        let Some(program) = program.to_str().map(str::to_owned) else {
-            self.problem(&here.item(0), "has a path that is not UTF-8");
-            return None;
-        };
-        if let Some(first) = command.first_mut() {
-            *first = program;
-        }
+        let path = env.get("PATH").map(String::as_str);
+        let (command, files) = self.program(address, command.unwrap_or_default(), path, "./check.sh")?;
         Some(HookKind::Command { command, folder: self.folder.clone(), env, files })
     }
 
@@ -433,7 +381,7 @@ impl Validator<'_, '_> {
         self.limits(table, raw)
     }
 
-    fn time(&mut self, address: &Address, amount: Option<&Amount>) -> Option<Duration> {
+    pub(super) fn time(&mut self, address: &Address, amount: Option<&Amount>) -> Option<Duration> {
         let nanos = self.checked(address, Limit::Timeout.parse(&amount?.0))?;
         Some(Duration::from_nanos(nanos))
     }

@@ -6,7 +6,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::names::component_name_fits;
 use crate::error::{Error, Result};
-use crate::policy::{Access, DirGrant};
+use crate::policy::{Access, DirGrant, HttpGrant};
 
 /// The `toolcell.toml` that `toolcell init` writes: the shipped tools, reading this folder.
 pub fn starting_text() -> &'static str {
@@ -23,18 +23,27 @@ pub struct NewComponent {
     pub path: String,
     /// Its directories, with hosts as they are to be written.
     pub dirs: Vec<DirGrant>,
+    /// Where it may send requests over HTTP.
+    pub http: Vec<HttpGrant>,
 }
 
 impl NewComponent {
     /// A component with nothing granted.
     pub fn new(name: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { name: name.into(), path: path.into(), dirs: Vec::new() }
+        Self { name: name.into(), path: path.into(), dirs: Vec::new(), http: Vec::new() }
     }
 
     /// Grants a directory.
     #[must_use]
     pub fn dir(mut self, dir: DirGrant) -> Self {
         self.dirs.push(dir);
+        self
+    }
+
+    /// Grants requests: to an origin, all of them or those that only read.
+    #[must_use]
+    pub fn http(mut self, entry: HttpGrant) -> Self {
+        self.http.push(entry);
         self
     }
 }
@@ -56,7 +65,7 @@ pub fn component_name(file: &Path) -> Option<String> {
 /// # Errors
 /// When the text is no TOML, the name cannot be one, or it is taken.
 pub fn add_component(text: &str, component: &NewComponent) -> Result<String> {
-    let NewComponent { name, path, dirs } = component;
+    let NewComponent { name, path, dirs, http } = component;
     let wrong = |message: String| Error::Config { at: format!("component.{name}"), message };
     component_name_fits(name).map_err(wrong)?;
     let mut document: DocumentMut = text
@@ -76,14 +85,30 @@ pub fn add_component(text: &str, component: &NewComponent) -> Result<String> {
     let mut table = Table::new();
     table.insert("path", value(path.as_str()));
     table.decor_mut().set_prefix(if text.trim().is_empty() { "" } else { "\n" });
-    if !dirs.is_empty() {
+    if !dirs.is_empty() || !http.is_empty() {
         let mut grant = Table::new();
-        grant.insert("dirs", value(dirs_array(dirs).map_err(wrong)?));
+        if !dirs.is_empty() {
+            grant.insert("dirs", value(dirs_array(dirs).map_err(wrong)?));
+        }
+        if !http.is_empty() {
+            grant.insert("http", value(http.iter().map(http_value).collect::<Array>()));
+        }
         grant.decor_mut().set_prefix("\n");
         table.insert("grant", Item::Table(grant));
     }
     components.insert(name, Item::Table(table));
     Ok(document.to_string())
+}
+
+fn http_value(entry: &HttpGrant) -> Value {
+    let origin = entry.origin.to_string();
+    if !entry.read_only {
+        return origin.into();
+    }
+    let mut table = InlineTable::new();
+    table.insert("origin", origin.into());
+    table.insert("read_only", true.into());
+    Value::InlineTable(table)
 }
 
 fn dirs_array(dirs: &[DirGrant]) -> Result<Array, String> {

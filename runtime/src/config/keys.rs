@@ -4,24 +4,9 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::document::{Address, Document, Step};
+use super::document::{Address, Document};
 use super::problem::Problems;
 use crate::limits::Limit;
-
-/// Settings that are documented for a later version. Accepting one that nothing enforces would be a silent hole,
-/// so each is refused with a reason of its own. `*` is any key.
-const LATER: [&[&str]; 10] = [
-    &["mcp"],
-    &["limits", "http_requests"],
-    &["limits", "http_bytes"],
-    &["limits", "state_bytes"],
-    &["component", "*", "secrets"],
-    &["component", "*", "grant", "http"],
-    &["component", "*", "grant", "state"],
-    &["component", "*", "limits", "http_requests"],
-    &["component", "*", "limits", "http_bytes"],
-    &["component", "*", "limits", "state_bytes"],
-];
 
 /// Adds a problem for each key of `table` that `schema` does not have, and takes it out of the table.
 pub(super) fn check(
@@ -69,7 +54,7 @@ fn check_value(
     checker: &mut Checker<'_, '_>,
 ) {
     match value.get_mut() {
-        DeValue::Table(table) => check_table(schema, table, address, checker),
+        DeValue::Table(table) => check_table(as_table(schema), table, address, checker),
         DeValue::Array(items) => {
             let Some(schema) = schema.get("items") else { return };
             for (index, item) in items.iter_mut().enumerate() {
@@ -80,12 +65,14 @@ fn check_value(
     }
 }
 
+/// What holds of a table where a table is one of the ways to write a value.
+fn as_table(schema: &Value) -> &Value {
+    let ways = schema.get("anyOf").and_then(Value::as_array);
+    let table = ways.and_then(|ways| ways.iter().find(|way| way.get("type") == Some(&"object".into())));
+    table.unwrap_or(schema)
+}
+
 fn refusal(key: &str, address: &Address, known: &[&str]) -> String {
-    if is_later(address) {
-        return format!(
-            "`{address}`: this version does not know `{key}` yet and would not enforce it; take it out"
-        );
-    }
     if let Some(near) = nearest(key, known) {
         return format!("`{address}`: unknown key; did you mean `{near}`?");
     }
@@ -94,28 +81,6 @@ fn refusal(key: &str, address: &Address, known: &[&str]) -> String {
     }
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     format!("`{address}`: unknown key; known here: {}", known.join(", "))
-}
-
-fn is_later(address: &Address) -> bool {
-    // A tool's limits are named like its component's.
-    let keys: Vec<&str> = address
-        .0
-        .iter()
-        .map(|step| match step {
-            Step::Key(key) => key.as_str(),
-            Step::Item(_) => "[]",
-        })
-        .collect();
-    let keys = match keys.as_slice() {
-        ["component", component, "tool", _, "limits", limit] => {
-            vec!["component", *component, "limits", *limit]
-        }
-        keys => keys.to_vec(),
-    };
-    LATER.iter().any(|pattern| {
-        pattern.len() == keys.len()
-            && pattern.iter().zip(&keys).all(|(pattern, key)| *pattern == "*" || pattern == key)
-    })
 }
 
 /// The name that is meant by `written`, if one is near: up to a third of its letters may be wrong.

@@ -46,6 +46,15 @@ impl Config {
             let what = format!("the hook `{}`", hook.origin.setting);
             protected = hook.files().iter().fold(protected, |protected, file| protected.file(&what, file));
         }
+        for server in &self.mcp {
+            let what = format!("the server `mcp.{}`", server.name);
+            protected = server.files().iter().fold(protected, |protected, file| protected.file(&what, file));
+            for (name, secret) in &server.secrets {
+                if let SecretSource::File(path) = &secret.source {
+                    protected = protected.secret(format!("the secret `{name}`"), path);
+                }
+            }
+        }
         protected
     }
 

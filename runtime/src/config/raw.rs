@@ -15,6 +15,8 @@ use super::amount::Amount;
 use super::audit::Detail;
 use super::component::RepairMode;
 use super::raw_hook::RawHook;
+use super::raw_http::RawHttp;
+use super::raw_mcp::RawMcp;
 use super::raw_rule::RawRule;
 use crate::limits::{Limit, Unit};
 use crate::policy::{Access, Action, StateScope};
@@ -37,12 +39,16 @@ pub(super) struct RawConfig {
     /// The record of every call, in lines that are chained to each other. Without this table there is none; an
     /// empty one keeps it in the user's state folder.
     pub(super) audit: Option<RawAudit>,
+    /// Who may reach `toolcell mcp --http`, and how much of it each may take up.
+    pub(super) server: RawServer,
     /// What is denied, asked about or allowed. Deny beats ask beats allow, whatever their order.
     // With their places in the list, which the loss of one that cannot be read would change.
     #[schemars(with = "Vec<RawRule>")]
     pub(super) rule: Vec<(usize, RawRule)>,
     /// The components, by the name that settings and the audit know them by.
     pub(super) component: BTreeMap<String, RawComponent>,
+    /// Other servers of the Model Context Protocol whose tools are called like those of components, by a name of yours.
+    pub(super) mcp: BTreeMap<String, RawMcp>,
 }
 
 /// What holds for every call.
@@ -85,6 +91,38 @@ pub(super) struct RawAudit {
     pub(super) key: Option<RawKey>,
 }
 
+/// Who may reach the server over HTTP, and how much of it each may take up.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table", default)]
+pub(super) struct RawServer {
+    /// Hosts that it is reached by, with a port where only that one is meant, beside loopback's names and the address
+    /// that it listens on. A request that names another is refused: web pages can make browsers send such.
+    pub(super) hosts: Vec<String>,
+    /// Origins of web pages that may use it, such as "https://app.example.org", beside its own. Default none.
+    pub(super) origins: Vec<String>,
+    /// The principals, by name, each with where its bearer token comes from. Default none: then whoever reaches the
+    /// server is one principal, and it listens on loopback alone.
+    pub(super) tokens: BTreeMap<String, RawKey>,
+    /// Bytes of one message. Default "32MiB", which is the most.
+    pub(super) max_body: Option<Amount>,
+    /// Connections at once; others wait. Default 1024.
+    pub(super) connections: Option<Amount>,
+    /// Requests of one principal at once. Default 64.
+    pub(super) requests: Option<Amount>,
+    /// Sessions that one principal may have; one more ends the one that was idle for longest. Default 256.
+    pub(super) sessions: Option<Amount>,
+    /// For how long a session lives that nobody uses. Default "30m".
+    pub(super) session_timeout: Option<Amount>,
+    /// For how long a connection may say nothing, and how long the headers of a request may take. Default "30s".
+    pub(super) header_timeout: Option<Amount>,
+    /// How long a message may take to come. Default "30s".
+    pub(super) body_timeout: Option<Amount>,
+    /// For how long a peer may read nothing of what it is sent. Default "30s".
+    pub(super) write_timeout: Option<Amount>,
+    /// How long calls may go on when the server is to end. Default "10s".
+    pub(super) drain_timeout: Option<Amount>,
+}
+
 /// Where a key comes from: one of both.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with `env` or `file`", default)]
@@ -125,12 +163,25 @@ pub(super) struct RawComponent {
     pub(super) hints: RawHints,
     /// How much lenient spelling in arguments is mended. Default "decode".
     pub(super) repair: Option<RepairMode>,
+    /// Makes time and chance the same in every call. Default those of the host.
+    pub(super) deterministic: Option<RawDeterministic>,
     /// What the component may reach. Default nothing.
     pub(super) grant: RawGrant,
     /// What calls of its tools may consume.
     pub(super) limits: RawLimits,
     /// Settings of single tools, by tool name or `interface.function`.
     pub(super) tool: BTreeMap<String, RawTool>,
+}
+
+/// Time and chance that are the same in every call: each call begins at the same moment, and time passes only while a
+/// tool looks at it or waits. What is random comes from the seed, and is no secret.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with `clock` and `seed`", default)]
+pub(super) struct RawDeterministic {
+    /// The moment at which each call begins. Default "2000-01-01T00:00:00Z".
+    pub(super) clock: Option<String>,
+    /// What randomness is made from. Default 0.
+    pub(super) seed: Option<u64>,
 }
 
 /// A secret: where its value comes from, one of `env` and `file`.
@@ -151,6 +202,8 @@ pub(super) struct RawSecret {
 pub(super) struct RawGrant {
     /// Host folders that the component sees.
     pub(super) dirs: Vec<RawDir>,
+    /// Where the component may send requests over HTTP. Of several entries that fit, the first one counts.
+    pub(super) http: Vec<RawHttp>,
     /// Environment variables with their values; the host's own are never seen.
     pub(super) env: BTreeMap<String, String>,
     /// For how long values are kept that the component sets through `wasi:keyvalue`. Default "none".

@@ -7,6 +7,8 @@ use std::time::Duration;
 use super::audit::Audit;
 use super::component::ComponentConfig;
 use super::hooks::HookConfig;
+use super::mcp::McpConfig;
+use super::server::Server;
 use crate::limits::{Admission, Limits, Origin};
 use crate::policy::{Action, Digest, Rule};
 
@@ -20,6 +22,8 @@ pub struct Config {
     pub digest: Option<Digest>,
     /// The components by name, switched-off ones included.
     pub components: Vec<ComponentConfig>,
+    /// Other servers whose tools are called, by name, switched-off ones included.
+    pub mcp: Vec<McpConfig>,
     /// What is denied, asked about or allowed, each rule checked.
     pub rules: Vec<Rule>,
     /// What becomes of a call that no rule matches. Default [`Action::Allow`].
@@ -40,12 +44,14 @@ pub struct Config {
     pub output: OutputBounds,
     /// The record of every call. Default none.
     pub audit: Option<Audit>,
+    /// Who may reach the server over HTTP.
+    pub server: Server,
     /// The time for the whole path of a call. Default 10 minutes.
     pub call_timeout: Duration,
     /// Where `call_timeout` was set.
     pub call_timeout_origin: Origin,
-    /// Where settings were set that carry no origin of their own, by address: of `output`, of admission in `limits`,
-    /// and each `component.NAME.grant.env`.
+    /// Where settings were set that carry no origin of their own, by address: of `output`, of `server`, of admission in
+    /// `limits`, and each `component.NAME.grant.env`.
     pub origins: BTreeMap<String, Origin>,
 }
 
@@ -55,6 +61,7 @@ impl Default for Config {
             file: None,
             digest: None,
             components: Vec::new(),
+            mcp: Vec::new(),
             rules: Vec::new(),
             default: Action::default(),
             default_origin: Origin::default(),
@@ -65,6 +72,7 @@ impl Default for Config {
             admission: Admission::default(),
             output: OutputBounds::default(),
             audit: None,
+            server: Server::default(),
             call_timeout: Duration::from_secs(600),
             call_timeout_origin: Origin::default(),
             origins: BTreeMap::new(),

@@ -1,6 +1,7 @@
 //! What holds in effect, for people and programs. Values of the environment are never shown: they may be secret.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -8,9 +9,10 @@ use super::audit::{Audit, Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::hooks::HookConfig;
 use super::rules::DeclaredHints;
+use super::server::Server;
 use super::settings::Config;
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
-use crate::policy::{Rule, SecretSource};
+use crate::policy::{HttpGrant, Rule, SecretSource};
 
 impl Config {
     /// The effective configuration: every limit with its value and where that was set; of the environment only
@@ -45,6 +47,9 @@ impl Config {
             },
             "component": Map::from_iter(components),
         });
+        if let (true, Some(object)) = (self.server != Server::default(), shown.as_object_mut()) {
+            object.insert("server".to_owned(), self.show_server());
+        }
         if let (Some(audit), Some(object)) = (&self.audit, shown.as_object_mut()) {
             object.insert("audit".to_owned(), show_audit(audit));
         }
@@ -54,10 +59,44 @@ impl Config {
         if let (false, Some(object)) = (self.hooks.is_empty(), shown.as_object_mut()) {
             object.insert("hook".to_owned(), self.hooks.iter().map(HookConfig::show).collect());
         }
+        if let (false, Some(object)) = (self.mcp.is_empty(), shown.as_object_mut()) {
+            let servers = self.mcp.iter().map(|server| (server.name.clone(), server.show(&self.limits)));
+            object.insert("mcp".to_owned(), Value::Object(servers.collect()));
+        }
         if let (Some(file), Some(object)) = (&self.file, shown.as_object_mut()) {
             object.shift_insert(0, "file".to_owned(), file.display().to_string().into());
         }
         shown
+    }
+
+    /// Where tokens come from, never what they are.
+    fn show_server(&self) -> Value {
+        let server = &self.server;
+        let tokens = server.tokens.iter().map(|(name, source)| {
+            let source = match source {
+                SecretSource::Env(name) => json!({ "env": name }),
+                SecretSource::File(path) => json!({ "file": path.display().to_string() }),
+                SecretSource::Value(_) => "set by the program".into(),
+            };
+            (name.clone(), source)
+        });
+        let time = |time: Duration| Value::from(humantime::format_duration(time).to_string());
+        let all: [(&str, Value); 12] = [
+            ("hosts", json!(server.hosts)),
+            ("origins", json!(server.origins)),
+            ("tokens", Value::Object(tokens.collect())),
+            ("max_body", server.max_body.into()),
+            ("connections", server.connections.into()),
+            ("requests", server.requests.into()),
+            ("sessions", server.sessions.into()),
+            ("session_timeout", time(server.session_timeout)),
+            ("header_timeout", time(server.header_timeout)),
+            ("body_timeout", time(server.body_timeout)),
+            ("write_timeout", time(server.write_timeout)),
+            ("drain_timeout", time(server.drain_timeout)),
+        ];
+        let shown = all.map(|(name, value)| (name.to_owned(), self.place(&format!("server.{name}"), value)));
+        Value::Object(Map::from_iter(shown))
     }
 
     /// A value of the whole runtime with where it was set.
@@ -158,6 +197,7 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         ("tools", component.tools.as_ref().map(|tools| json!(tools))),
         ("instructions", component.instructions.as_ref().map(|text| json!(text))),
         ("config", Some(json!(component.grant.config)).filter(|_| !component.grant.config.is_empty())),
+        ("deterministic", component.deterministic.map(|it| json!(it.to_string()))),
         ("secrets", Some(show_secrets(component)).filter(|_| !component.grant.secrets.is_empty())),
     ];
     for (name, value) in optional {
@@ -172,8 +212,10 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
             })
         })
         .collect();
+    let http: Vec<Value> = component.http().map(|(entry, origin)| show_http(entry, &origin)).collect();
     let env: Vec<&String> = component.grant.env.keys().collect();
-    shown.insert("grant".to_owned(), json!({ "dirs": dirs, "env": env, "state": component.grant.state }));
+    let grant = json!({ "dirs": dirs, "http": http, "env": env, "state": component.grant.state });
+    shown.insert("grant".to_owned(), grant);
     shown.insert("limits".to_owned(), show_limits(limits));
     let tools = component.tool_settings.iter().map(|(name, settings)| {
         let limits = Limits::resolve([outer, &component.limits, &settings.limits]);
@@ -192,6 +234,19 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
         shown.insert("tool".to_owned(), Value::Object(tools));
     }
     Value::Object(shown)
+}
+
+/// A place for requests; of the headers that are added only the names of their secrets.
+fn show_http(entry: &HttpGrant, origin: &Origin) -> Value {
+    let headers = entry
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), json!({ "secret": value.secret, "prefix": value.prefix })));
+    json!({
+        "origin": entry.origin.to_string(), "methods": entry.methods, "paths": entry.paths,
+        "headers": Value::Object(headers.collect()), "private": entry.private, "read_only": entry.read_only,
+        "ca": entry.ca, "from": origin.at.as_deref().unwrap_or(&origin.setting),
+    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ use std::time::Duration;
 use super::component::ComponentConfig;
 use super::discovery::{How, Location};
 use super::hooks::{HookConfig, HookKind};
+use super::mcp::McpConfig;
+use super::server::Server;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
 use crate::limits::{Admission, Limit, Limits, Origin};
@@ -70,9 +72,14 @@ impl Location {
 
 impl Config {
     /// The digest of what is trusted: the bytes that were read from the configuration and, as they are now, the files
-    /// that decide what its hooks do. None for a configuration without a file.
+    /// that decide what its hooks and servers do. None for a configuration without a file.
     pub fn content(&self) -> Option<Digest> {
-        let files: Vec<&PathBuf> = self.hooks.iter().flat_map(HookConfig::files).collect();
+        let files: Vec<&PathBuf> = self
+            .hooks
+            .iter()
+            .flat_map(HookConfig::files)
+            .chain(self.mcp.iter().flat_map(McpConfig::files))
+            .collect();
         let own = self.digest?;
         if files.is_empty() {
             return Some(own);
@@ -97,6 +104,7 @@ impl Config {
         self.hooks.retain(|hook| keep_hook(hook, rules, &mut inert));
         for component in &mut self.components {
             restrict_dirs(component, folder.as_deref(), &mut inert);
+            restrict_http(component, &mut inert);
             restrict_env(component, &self.origins, &mut inert);
             restrict_secrets(component, &mut inert);
             restrict_state(component, &mut inert);
@@ -107,11 +115,20 @@ impl Config {
             }
         }
         self.limits = narrowed(&self.limits, &mut inert);
+        for server in std::mem::take(&mut self.mcp).into_iter().filter(|server| server.enabled) {
+            // It would run a program of the file's choice, or hand the user's data and secrets to an address.
+            inert.push(Inert::new(&server.origin, "is not started, and has no tools"));
+        }
         if let Some(audit) = self.audit.take() {
             // It would write where the file says, and name a variable or a file of the user's as its key.
             let unknown = || Origin::setting("audit");
             let origin = audit.origins.get("audit").cloned().unwrap_or_else(unknown);
             inert.push(Inert::new(&origin, "no audit is kept"));
+        }
+        if self.server != Server::default() {
+            // It would let in whom the file's author names, by tokens that are secrets of the user's.
+            self.server = Server::default();
+            inert.push(Inert::new(&self.origin("server"), "does not hold"));
         }
         self.restrict_runtime(&mut inert);
         inert
@@ -205,6 +222,14 @@ fn restrict_dirs(component: &mut ComponentConfig, folder: Option<&Path>, inert: 
     }
 }
 
+/// A request carries out whatever the tool read.
+fn restrict_http(component: &mut ComponentConfig, inert: &mut Vec<Inert>) {
+    let origins: Vec<Origin> = component.http().map(|(_, origin)| origin).collect();
+    component.grant.http.clear();
+    component.http_origins.clear();
+    inert.extend(origins.iter().map(|origin| Inert::new(origin, "is not reached")));
+}
+
 fn restrict_env(component: &mut ComponentConfig, origins: &BTreeMap<String, Origin>, inert: &mut Vec<Inert>) {
     if component.grant.env.is_empty() {
         return;
@@ -272,7 +297,7 @@ mod tests {
 [policy]
 call_timeout = "2h"
 [limits]
-memory = "8GiB"
+memory = "2GiB"
 timeout = "1s"
 concurrent_cells = 500
 queue_timeout = "1h"
@@ -293,6 +318,7 @@ dirs = [
   { host = "link", guest = "/link" },
   { host = "/", guest = "/root" },
 ]
+http = ["https://api.example.org", { origin = "https://*.example.net", methods = ["GET"] }]
 env = { TOKEN = "hidden" }
 [component.a.limits]
 memory = "1MiB"
@@ -345,15 +371,17 @@ tools = ["write_*"]
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:32: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:33: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:21: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:22: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:23: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:24: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:26: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.grant.http[0]`: is not reached, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.grant.http[1]`: is not reached, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:27: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:17: `component.a.secrets.key`: is not read, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:29: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:30: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:30: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:31: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
@@ -371,7 +399,7 @@ tools = ["write_*"]
         assert_eq!(dirs, [(project.clone(), Access::Read, 0), (project.join("sub"), Access::Read, 1)]);
         let (_, origin) = a.dirs().nth(1).unwrap();
         assert_eq!(&*origin.setting, "component.a.grant.dirs[1]");
-        assert!(a.grant.env.is_empty() && a.grant.secrets.is_empty());
+        assert!(a.grant.env.is_empty() && a.grant.secrets.is_empty() && a.grant.http.is_empty());
         assert_eq!(a.grant.config.len(), 1);
         let limits = Limits::resolve([&config.limits, &a.limits]);
         assert_eq!((limits.timeout(), limits.get(Limit::Memory)), (Duration::from_secs(1), 1 << 20));

@@ -11,7 +11,7 @@ use super::component::ComponentConfig;
 use super::document::{Address, Document};
 use super::keys;
 use super::problem::Problems;
-use super::raw::{self, ADMISSION, RawComponent, RawConfig, RawOutput};
+use super::raw::{self, ADMISSION, RawConfig, RawOutput};
 use super::rules;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
@@ -86,9 +86,11 @@ fn read(document: &Document<'_>, keys: Keys, problems: &mut Problems) -> RawConf
         limits: section(&mut table, "limits", document, problems),
         output: section(&mut table, "output", document, problems),
         audit: table.contains_key("audit").then(|| section(&mut table, "audit", document, problems)),
+        server: section(&mut table, "server", document, problems),
         rule: rules::read(&mut table, document, problems),
         hook: super::hooks::read(&mut table, document, problems),
-        component: components(&mut table, document, problems),
+        component: named(&mut table, "component", document, problems),
+        mcp: named(&mut table, "mcp", document, problems),
     };
     for key in table.keys() {
         let address = Address::of(&[key.get_ref()]);
@@ -107,24 +109,27 @@ fn section<'t, T: serde::de::DeserializeOwned + Default>(
     table.remove(key).map(|value| document.read(value, &address, problems)).unwrap_or_default()
 }
 
-fn components<'t>(
+/// A table of tables by names that people choose.
+fn named<'t, T: serde::de::DeserializeOwned + Default>(
     table: &mut DeTable<'t>,
+    key: &str,
     document: &Document<'t>,
     problems: &mut Problems,
-) -> BTreeMap<String, RawComponent> {
-    let address = Address::of(&["component"]);
-    let Some(value) = table.remove("component") else { return BTreeMap::new() };
-    let toml::de::DeValue::Table(components) = value.into_inner() else {
-        problems.add(document.line_of(&address), "`component`: write a table for each, `[component.NAME]`");
+) -> BTreeMap<String, T> {
+    let address = Address::of(&[key]);
+    let Some(value) = table.remove(key) else { return BTreeMap::new() };
+    let toml::de::DeValue::Table(entries) = value.into_inner() else {
+        let told = format!("`{key}`: write a table for each, `[{key}.NAME]`");
+        problems.add(document.line_of(&address), told);
         return BTreeMap::new();
     };
     let mut read = BTreeMap::new();
-    for (name, value) in components {
+    for (name, value) in entries {
         let before = problems.count();
-        let component = document.read(value, &address.key(name.get_ref()), problems);
+        let entry = document.read(value, &address.key(name.get_ref()), problems);
         // What could not be read has defaults in it, and errors about those would mislead.
         if problems.count() == before {
-            read.insert(name.into_inner().into_owned(), component);
+            read.insert(name.into_inner().into_owned(), entry);
         }
     }
     read
@@ -169,20 +174,26 @@ impl Validator<'_, '_> {
         config.admission = self.admission(&address, &admission);
         config.output = self.output(&raw.output);
         config.audit = raw.audit.map(|audit| self.audit(audit));
+        config.server = self.server(raw.server);
         config.rules = self.rules(raw.rule);
         for (name, component) in raw.component {
             config.components.extend(self.component(name, component));
         }
+        for (name, server) in raw.mcp {
+            config.mcp.extend(self.mcp(name, server));
+        }
         config.activate_group = raw.policy.activate_group.unwrap_or_default();
-        config.inactive_groups = self.inactive_groups(raw.policy.inactive_groups, &config.components);
+        config.inactive_groups = self.inactive_groups(raw.policy.inactive_groups, &config);
         config.hooks = self.hooks(raw.hook);
         config.origins = self.origins(&config.components);
         config
     }
 
     /// A group of no component would be one that nothing switches off.
-    fn inactive_groups(&mut self, raw: Vec<String>, components: &[ComponentConfig]) -> Vec<String> {
-        let known: Vec<&str> = components.iter().filter_map(|component| component.group.as_deref()).collect();
+    fn inactive_groups(&mut self, raw: Vec<String>, config: &Config) -> Vec<String> {
+        let of_components = config.components.iter().map(|component| &component.group);
+        let of_servers = config.mcp.iter().map(|server| &server.group);
+        let known: Vec<&str> = of_components.chain(of_servers).filter_map(Option::as_deref).collect();
         let table = Address::of(&["policy", "inactive_groups"]);
         for (index, group) in raw.iter().enumerate().filter(|(_, group)| !known.contains(&group.as_str())) {
             let hint = match nearest(group, known.iter().copied()).first() {
@@ -207,6 +218,7 @@ impl Validator<'_, '_> {
         let all = of_output.into_iter().chain(of_admission).chain(of_components).chain(of_policy);
         all.filter(|address| self.document.has(address))
             .map(|address| (address.to_string(), self.document.origin(&address)))
+            .chain(self.server_origins())
             .collect()
     }
 

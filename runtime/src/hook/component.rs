@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::limits::{EffectiveLimits, Limit, Limits};
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Meter, chosen_output, content_block,
+    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Meter, chosen_output,
+    content_block,
 };
 use crate::schema::Signature;
 use crate::tool::{LoadedComponent, LoadedHook, load_hook};
@@ -145,9 +146,12 @@ impl ComponentHook {
             env: Arc::default(),
             config: Arc::clone(&self.component.config),
             keeping: KeepGrant { setting: Arc::clone(&self.component.state_setting), ..KeepGrant::default() },
+            http: HttpAccess::none(),
             context: Arc::new(context(call)),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
+            deterministic: None,
+            tape: None,
         };
         answered(sandbox.run(cell, permit).await)
     }

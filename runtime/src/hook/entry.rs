@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Events, Hook};
 use crate::error::{Error, Result};
-use crate::policy::ToolGlob;
+use crate::policy::{Filters, Known, ToolGlob};
 use crate::tool::Tool;
 
 /// How long `pre` and `post` of a hook may take, unless it is said otherwise.
@@ -144,6 +144,18 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
+    /// What of the tools that it names there is none of.
+    pub fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
+        let entry = &self.entry;
+        let filters = Filters::narrowing(
+            (&entry.tools, &self.tools),
+            (entry.component.as_deref(), self.component.as_ref()),
+            entry.group.as_deref(),
+        );
+        let unmatched = filters.unmatched(known).into_iter();
+        unmatched.map(|what| format!("hook {}: `{}", entry.name(), what.trim_start_matches('.'))).collect()
+    }
+
     pub fn applies_to(&self, tool: &Tool) -> bool {
         let subject = tool.subject();
         (self.tools.is_empty() || self.tools.iter().any(|glob| glob.covers_tool(&subject)))

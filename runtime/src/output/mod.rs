@@ -20,6 +20,8 @@ pub(crate) use events::EventSinks;
 pub use handle::Handle;
 pub use json::{Shrink, truncate_json};
 pub(crate) use label::{clean_content, cleaned, labelled};
+#[cfg(feature = "http")]
+pub(crate) use redact::MaskingBytes;
 pub(crate) use redact::{Redactor, mark as redaction_mark};
 pub use store::OutputStore;
 pub use stored::{StoredOutput, range};

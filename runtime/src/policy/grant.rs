@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Secret;
+use super::{HttpGrant, Secret};
 
 /// How far a directory grant goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -91,6 +91,8 @@ impl DirGrant {
 pub struct Grant {
     /// Directories.
     pub dirs: Vec<DirGrant>,
+    /// Where it may send requests over HTTP. Sockets are never granted.
+    pub http: Vec<HttpGrant>,
     /// Environment variables with their values; the host's own are never seen.
     pub env: BTreeMap<String, String>,
     /// Values of `wasi:config/store`.
@@ -117,6 +119,13 @@ impl Grant {
     #[must_use]
     pub fn dir_grant(mut self, dir: DirGrant) -> Self {
         self.dirs.push(dir);
+        self
+    }
+
+    /// Lets it send requests over HTTP.
+    #[must_use]
+    pub fn http(mut self, entry: HttpGrant) -> Self {
+        self.http.push(entry);
         self
     }
 
@@ -148,13 +157,15 @@ impl Grant {
         self
     }
 
-    /// The same grants with every directory narrowed to reading, as for a function that claims to be read-only.
+    /// The same grants with every directory narrowed to reading and only those requests over HTTP of which the operator
+    /// says that they read, as for a function that claims to be read-only.
     #[must_use]
     pub fn read_only(&self) -> Self {
         let mut narrowed = self.clone();
         for dir in &mut narrowed.dirs {
             dir.access = Access::Read;
         }
+        narrowed.http.retain(|entry| entry.read_only);
         narrowed
     }
 }

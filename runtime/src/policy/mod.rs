@@ -3,10 +3,13 @@
 
 mod approval;
 mod deny;
+mod deterministic;
 mod digest;
 mod entries;
 mod grant;
+mod http;
 mod narrowing;
+mod pins;
 mod private;
 mod protect;
 mod rule;
@@ -16,15 +19,20 @@ mod trust;
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
 pub use deny::DenySet;
 pub(crate) use deny::{normal, split_literal};
+pub use deterministic::Deterministic;
+pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
+pub use http::{Credential, HttpGrant};
+pub(crate) use http::{FaultItem, HOST_HEADERS};
 pub use narrowing::Narrowing;
+pub use pins::Pins;
 pub use private::ensure_private;
 pub use protect::Protected;
 pub use rule::{
     Action, Decision, GuestPaths, Matcher, NoPaths, Rule, RulePart, RuleSource, Rules, Subject, ToolRules,
 };
-pub(crate) use rule::{MAX_PATH, ToolGlob, lexical, squeezed};
+pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use trust::TrustStore;

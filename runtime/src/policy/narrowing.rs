@@ -18,6 +18,7 @@ pub struct Narrowing {
     without_dirs: BTreeSet<String>,
     withheld: BTreeSet<(String, String)>,
     without_env: BTreeSet<String>,
+    without_http: bool,
 }
 
 impl Narrowing {
@@ -26,7 +27,8 @@ impl Narrowing {
         Self::default()
     }
 
-    /// Every directory can be read and no longer changed, and what tools keep is gone with the call.
+    /// Every directory can be read and no longer changed, what tools keep is gone with the call, and they send only
+    /// those requests over HTTP of which the operator says that they read.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
@@ -56,6 +58,13 @@ impl Narrowing {
         self
     }
 
+    /// Guests send no requests over HTTP.
+    #[must_use]
+    pub fn without_http(mut self) -> Self {
+        self.without_http = true;
+        self
+    }
+
     /// Whether it takes nothing.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()
@@ -69,6 +78,7 @@ impl Narrowing {
     pub(crate) fn and(mut self, other: Self) -> Result<Self> {
         let wrong = |message: String| Error::Grant { setting: "the session's narrowing".to_owned(), message };
         self.read_only |= other.read_only;
+        self.without_http |= other.without_http;
         for guest in other.without_dirs {
             self.without_dirs.insert(guest_path(&guest).map_err(wrong)?);
         }
@@ -91,6 +101,9 @@ impl Narrowing {
         if self.read_only && matches!(left.state, StateScope::Session | StateScope::Persistent) {
             // What others would find later is a change; what ends with the call is none.
             left.state = StateScope::Call;
+        }
+        if self.without_http {
+            left.http.clear();
         }
         left.env.retain(|name, _| !self.without_env.contains(name));
         left.dirs.retain(|dir| {

@@ -36,6 +36,16 @@ impl Door {
         usize::try_from(self.admission.concurrent_cells.max(1)).unwrap_or(usize::MAX)
     }
 
+    /// How many of them are taken.
+    pub fn running(&self) -> usize {
+        self.cells().saturating_sub(self.cells.available_permits())
+    }
+
+    /// How many calls wait for one.
+    pub fn waiting(&self) -> usize {
+        usize::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(usize::MAX)
+    }
+
     /// A permit to run a cell, if one is free.
     pub fn try_enter(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.cells).try_acquire_owned().ok()

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use super::admission::Door;
 use super::loading::Loading;
-use super::{Identity, Runtime, SessionTools, Shared};
-use crate::config::{Audit, Config, Environment, Folders};
-use crate::error::Result;
+use super::reload::{Source, components, load_components, servers};
+use super::{Identity, Loaded, Runtime, SessionTools, Shared, Terms};
+use crate::config::{Audit, ComponentConfig, Config, Environment, Folders};
+use crate::error::{Error, Result};
 use crate::hook::HookEntry;
 use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
-use crate::output::{Bounds, OutputStore};
-use crate::policy::{Action, Approvals, Approver, Rule, Rules};
+use crate::output::OutputStore;
+use crate::policy::{Action, Approvals, Approver, Pins, Rule};
 use crate::registry::Registry;
-use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Sandbox};
+use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Resolving, Sandbox};
 use crate::tool::{AnyNativeTool, ToolComponent};
 
 /// Collects what a runtime is made of.
@@ -23,8 +24,7 @@ use crate::tool::{AnyNativeTool, ToolComponent};
 #[must_use = "a builder does nothing until it is built"]
 pub struct RuntimeBuilder {
     config: Config,
-    components: Vec<ToolComponent>,
-    only: Option<String>,
+    source: Source,
     over: Limits,
     allocation: Allocation,
     compiler: Compiler,
@@ -32,12 +32,22 @@ pub struct RuntimeBuilder {
     outputs: Option<OutputStore>,
     folders: Option<Folders>,
     natives: Vec<AnyNativeTool>,
-    hooks: Vec<HookEntry>,
     approver: Asked,
     approvals: Option<Approvals>,
+    pins: Option<Pins>,
     session_tools: SessionFactory,
-    has_group_switch: bool,
     inactive: BTreeSet<String>,
+    resolver: Names,
+}
+
+/// Who finds the addresses of names, if not the operating system.
+#[derive(Default)]
+struct Names(Option<Resolving>);
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(if self.0.is_some() { "a resolver" } else { "the operating system" })
+    }
 }
 
 /// Who is asked, if anybody is.
@@ -60,10 +70,35 @@ impl std::fmt::Debug for SessionFactory {
     }
 }
 
+/// Settings of an embedder, in order: they hold over those of whatever configuration comes later too.
+#[derive(Default)]
+pub(super) struct Overlay(Vec<Setting>);
+
+type Setting = Box<dyn Fn(&mut Config) + Send + Sync>;
+
+impl Overlay {
+    /// Puts the settings over those of `config`.
+    pub fn apply(&self, config: &mut Config) {
+        self.0.iter().for_each(|set| set(config));
+    }
+}
+
+impl std::fmt::Debug for Overlay {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} settings", self.0.len())
+    }
+}
+
 impl RuntimeBuilder {
+    fn set(mut self, set: impl Fn(&mut Config) + Send + Sync + 'static) -> Self {
+        set(&mut self.config);
+        self.source.overlay.0.push(Box::new(set));
+        self
+    }
+
     /// Adds a component.
     pub fn component(mut self, component: ToolComponent) -> Self {
-        self.components.push(component);
+        self.source.components.push(component);
         self
     }
 
@@ -75,21 +110,21 @@ impl RuntimeBuilder {
 
     /// Adds a hook. The first is outermost, but for those of the configuration, which are around all of these.
     pub fn hook(mut self, hook: impl Into<HookEntry>) -> Self {
-        self.hooks.push(hook.into());
+        self.source.hooks.push(hook.into());
         self
     }
 
     /// Adds a rule. Deny beats ask beats allow, whatever their order.
-    pub fn rule(mut self, rule: Rule) -> Self {
-        self.config.rules.push(rule);
-        self
+    pub fn rule(self, rule: Rule) -> Self {
+        self.set(move |config| config.rules.push(rule.clone()))
     }
 
     /// What becomes of calls that no rule matches. The default is to allow them: grants are the boundary.
-    pub fn policy_default(mut self, action: Action) -> Self {
-        self.config.default = action;
-        self.config.default_origin = Origin::setting("policy.default");
-        self
+    pub fn policy_default(self, action: Action) -> Self {
+        self.set(move |config| {
+            config.default = action;
+            config.default_origin = Origin::setting("policy.default");
+        })
     }
 
     /// Who is asked about calls. The default is nobody: a question then waits in the store of approvals.
@@ -109,10 +144,15 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Records every call. The default is what the configuration says: without one, nothing is recorded.
-    pub fn audit(mut self, audit: Audit) -> Self {
-        self.config.audit = Some(audit);
+    /// Where it is kept what tools of other servers were when they were approved. The default is this runtime's memory.
+    pub fn pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
         self
+    }
+
+    /// Records every call. The default is what the configuration says: without one, nothing is recorded.
+    pub fn audit(self, audit: Audit) -> Self {
+        self.set(move |config| config.audit = Some(audit.clone()))
     }
 
     /// Makes the tools that each session has beside the runtime's, when the session is first used.
@@ -127,7 +167,7 @@ impl RuntimeBuilder {
     /// Adds the tool `activate_group`, by which a model switches a group on for the session that calls it. Its description
     /// lists the groups that are off there. The default is what the configuration says: without one, there is none.
     pub fn activate_group_tool(mut self) -> Self {
-        self.has_group_switch = true;
+        self.source.has_group_switch = true;
         self
     }
 
@@ -140,7 +180,7 @@ impl RuntimeBuilder {
     /// Loads the component of that name alone; the others still count where write grants are checked. For a process
     /// that makes one call and knows where its tool is.
     pub fn only(mut self, component: impl Into<String>) -> Self {
-        self.only = Some(component.into());
+        self.source.only = Some(component.into());
         self
     }
 
@@ -148,6 +188,7 @@ impl RuntimeBuilder {
     /// that were added stay.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
+        self.source.overlay = Overlay::default();
         self
     }
 
@@ -164,9 +205,8 @@ impl RuntimeBuilder {
     }
 
     /// The limits of every call, where neither its component nor its tool sets others.
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.config.limits = limits;
-        self
+    pub fn limits(self, limits: Limits) -> Self {
+        self.set(move |config| config.limits.clone_from(&limits))
     }
 
     /// Limits above all others, as an operator's flags for one run are.
@@ -176,23 +216,24 @@ impl RuntimeBuilder {
     }
 
     /// How many cells run and wait at once.
-    pub fn admission(mut self, admission: Admission) -> Self {
-        self.config.admission = admission;
-        self
+    pub fn admission(self, admission: Admission) -> Self {
+        self.set(move |config| config.admission = admission)
     }
 
     /// What a model sees of one call, in bytes and lines. Default 40 KiB and 2,000.
-    pub fn output(mut self, max_bytes: u64, max_lines: u64) -> Self {
-        self.config.output.max_bytes = max_bytes;
-        self.config.output.max_lines = max_lines;
-        self
+    pub fn output(self, max_bytes: u64, max_lines: u64) -> Self {
+        self.set(move |config| {
+            config.output.max_bytes = max_bytes;
+            config.output.max_lines = max_lines;
+        })
     }
 
     /// The time for the whole path of a call, waiting included. Default 10 minutes.
-    pub fn call_timeout(mut self, timeout: Duration) -> Self {
-        self.config.call_timeout = timeout;
-        self.config.call_timeout_origin = Origin::setting(CALL_TIMEOUT);
-        self
+    pub fn call_timeout(self, timeout: Duration) -> Self {
+        self.set(move |config| {
+            config.call_timeout = timeout;
+            config.call_timeout_origin = Origin::setting(CALL_TIMEOUT);
+        })
     }
 
     /// Where instances live. The default is a pool.
@@ -204,6 +245,14 @@ impl RuntimeBuilder {
     /// Who compiles components that are not in the cache. The default is this process.
     pub fn compiler(mut self, compiler: Compiler) -> Self {
         self.compiler = compiler;
+        self
+    }
+
+    /// Who finds the addresses of names to which tools send requests. The default is the operating system. Whatever it
+    /// says is judged, and the connection is made to what was judged.
+    #[cfg(feature = "http")]
+    pub fn resolver(mut self, resolver: impl crate::net::Resolver + 'static) -> Self {
+        self.resolver = Names(Some(Arc::new(resolver)));
         self
     }
 
@@ -223,6 +272,12 @@ impl RuntimeBuilder {
     pub fn folders(mut self, folders: Folders) -> Self {
         self.folders = Some(folders);
         self
+    }
+
+    /// The same builder without anything that is called or that watches calls.
+    pub(super) fn emptied(self) -> Self {
+        let Self { allocation, compiler, cache, folders, .. } = self;
+        Self { allocation, compiler, cache, folders, ..Self::default() }
     }
 
     /// Loads every component and makes the runtime. Nothing is compiled yet, and no guest code runs.
@@ -251,63 +306,65 @@ impl RuntimeBuilder {
             None => Environment::of_process()?.folders,
         };
         let sandbox = Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?;
-        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()));
-        let mut components: Vec<ToolComponent> =
-            self.config.components.iter().cloned().map(ToolComponent::from).collect();
-        components.append(&mut self.components);
+        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()).resolving_by(self.resolver.0.take()));
+        let components = components(&self.config, &self.source);
         let mut all = self.config.clone();
         all.components = components.iter().map(|component| component.config.clone()).collect();
         all.check_write_grants(&folders)?;
-        let mut hooks = self.config.hooks.iter().map(HookEntry::configured).collect::<Result<Vec<_>>>()?;
-        hooks.append(&mut self.hooks);
-        let rules = Rules::new(self.config.rules.clone(), self.config.default)?;
+        let (policies, configured_hooks) = self.source.policies(&self.config)?;
         let audit = self.config.audit.as_ref().map(|audit| audit.open(&folders)).transpose()?;
-        let hooks = hooks.into_iter().map(HookEntry::placed).collect::<Result<Vec<_>>>()?;
         self.inactive.extend(self.config.inactive_groups.iter().cloned());
-        let registry = Registry::new(hooks, rules, std::mem::take(&mut self.inactive));
+        let registry = Registry::new(policies, std::mem::take(&mut self.inactive));
         let loading = Loading {
             limits: self.config.limits.clone(),
             over: self.over.clone(),
             sandbox: Arc::clone(&sandbox),
         };
-        let mut tools = Vec::new();
-        let is_wanted = |component: &ToolComponent| {
-            component.config.enabled && self.only.as_ref().is_none_or(|only| *only == component.config.name)
-        };
-        for component in components.into_iter().filter(is_wanted) {
-            tools.append(&mut loading.component(component, &mut warnings)?);
-        }
+        let mut tools = load_components(components, &self.source, &loading, &mut warnings)?;
+        let mut natives = Vec::new();
         for native in std::mem::take(&mut self.natives) {
-            tools.push(Arc::new(loading.native(native)?));
+            natives.push(Arc::new(loading.native(native)?));
         }
-        if self.has_group_switch || self.config.activate_group {
+        if self.source.has_group_switch || self.config.activate_group {
             tools.push(Arc::new(loading.group_switch()?));
         }
-        registry.add(tools)?;
-        let output = self.config.output;
-        let to_usize = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        let bounds =
-            Bounds::default().max_bytes(to_usize(output.max_bytes)).max_lines(to_usize(output.max_lines));
+        let pins = self.pins.take().unwrap_or_else(Pins::in_memory);
+        let wanted = servers(&self.config, &self.source);
+        let mut remotes = loading.remotes(&wanted, &pins, &mut warnings)?;
+        remotes.without_clashes(tools.iter().chain(&natives).map(|tool| tool.name()), &mut warnings);
+        tools.append(&mut remotes.tools);
+        let added = registry.add(tools.iter().cloned().chain(natives).collect());
+        added.map_err(|error| located(error, &all))?;
+        remotes.servers.iter().for_each(|server| server.tell(registry.teller()));
+        // What a server offers may be there tomorrow.
+        let knows_all = self.source.only.is_none()
+            && self.session_tools.0.is_none()
+            && all.mcp.is_empty()
+            && all.components.iter().all(|component| component.enabled);
+        if knows_all {
+            warnings.extend(registry.unmatched());
+        }
         Ok(Runtime {
             shared: Arc::new(Shared {
                 registry,
-                loading,
-                config: Mutex::new(all),
+                terms: RwLock::new(Arc::new(Terms::of(&self.config, loading))),
+                loaded: Mutex::new(Loaded {
+                    config: all,
+                    tools,
+                    servers: remotes.servers,
+                    source: Source { configured_hooks, ..self.source },
+                }),
                 folders,
-                default_origin: self.config.default_origin.clone(),
                 approver: self.approver.0,
                 approvals: self.approvals.unwrap_or_else(Approvals::in_memory),
                 audit,
                 session_tools: self.session_tools.0,
                 anonymous: Arc::default(),
+                pins,
                 warnings,
                 cache_problem,
                 door: Door::new(self.config.admission),
-                bounds,
-                output,
                 outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
-                call_timeout: self.config.call_timeout,
-                call_timeout_origin: call_timeout_origin(&self.config),
                 sandbox,
             }),
         })
@@ -317,7 +374,8 @@ impl RuntimeBuilder {
     /// one for all.
     fn engine_settings(&self) -> EngineSettings {
         let mut largest = Limits::resolve([&self.config.limits, &self.over]);
-        for component in self.config.components.iter().chain(self.components.iter().map(|c| &c.config)) {
+        for component in self.config.components.iter().chain(self.source.components.iter().map(|c| &c.config))
+        {
             for scope in
                 std::iter::once(&component.limits).chain(component.tool_settings.values().map(|t| &t.limits))
             {
@@ -339,8 +397,16 @@ impl RuntimeBuilder {
     }
 }
 
-/// Where the time for a whole call was set; its default has an address as well, for errors to name.
-fn call_timeout_origin(config: &Config) -> Origin {
-    let origin = config.call_timeout_origin.clone();
-    if origin.setting.is_empty() { Origin::setting(CALL_TIMEOUT) } else { origin }
+/// The error with the lines of the components that it names.
+pub(super) fn located(error: Error, config: &Config) -> Error {
+    let Error::DuplicateTool { name, first, second } = error else { return error };
+    let at = |place: String| {
+        let named = |component: &&ComponentConfig| place.ends_with(&format!("`{}`", component.name));
+        let origin = config.components.iter().find(named).map(|component| component.origin_of("path"));
+        match origin.and_then(|origin| origin.at) {
+            Some(at) => format!("{place} ({at})"),
+            None => place,
+        }
+    };
+    Error::DuplicateTool { name, first: at(first), second: at(second) }
 }

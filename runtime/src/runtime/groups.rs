@@ -37,9 +37,9 @@ impl Session {
             .collect()
     }
 
-    /// Whether a tool's group is switched on: as the session says, else as the runtime does.
+    /// Whether a tool is not off, and its group is switched on: as the session says, else as the runtime does.
     pub(super) fn is_active(&self, tool: &Tool) -> bool {
-        tool.group().is_none_or(|group| self.is_on(group))
+        tool.off().is_none() && tool.group().is_none_or(|group| self.is_on(group))
     }
 
     /// Whether its model can switch groups on by itself.

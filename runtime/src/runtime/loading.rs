@@ -1,12 +1,14 @@
 //! From what an operator names to tools, when a runtime is built and while it runs.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{Runtime, Shared};
+use crate::config::McpConfig;
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::policy::Pins;
 use crate::sandbox::Sandbox;
-use crate::tool::{AnyNativeTool, Tool, ToolComponent, group_switch, load};
+use crate::tool::{AnyNativeTool, Remotes, Tool, ToolComponent, group_switch, load, load_remotes};
 
 /// What every tool is loaded under.
 pub(super) struct Loading {
@@ -33,6 +35,22 @@ impl Loading {
     pub fn native(&self, native: AnyNativeTool) -> Result<Tool> {
         let limits = Limits::resolve([&self.limits, &native.limits, &self.over]);
         native.tool(limits)
+    }
+
+    /// The tools of other servers, which are started for that.
+    ///
+    /// # Errors
+    /// When a secret of one cannot be read.
+    pub fn remotes(
+        &self,
+        servers: &[&McpConfig],
+        pins: &Pins,
+        warnings: &mut Vec<String>,
+    ) -> Result<Remotes> {
+        if servers.is_empty() {
+            return Ok(Remotes::default());
+        }
+        load_remotes(servers, [&self.limits, &self.over], &self.sandbox, pins, warnings)
     }
 
     /// The tool that switches groups on.
@@ -86,13 +104,15 @@ impl Runtime {
     /// When the component cannot be loaded, a name is taken, or a write grant reaches what toolcell itself uses.
     pub fn register(&self, component: ToolComponent) -> Result<(Registration, Vec<String>)> {
         let mut warnings = Vec::new();
-        let mut all = self.shared.config.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut with_it = all.clone();
-        with_it.components.push(component.config.clone());
+        let mut loaded = self.shared.loaded();
+        let mut with_it = loaded.config.clone();
+        let added = component.config.clone();
+        with_it.components.push(added.clone());
         with_it.check_write_grants(&self.shared.folders)?;
-        let tools = self.shared.loading.component(component, &mut warnings)?;
+        let tools = self.shared.terms().loading.component(component, &mut warnings)?;
         let registration = self.registered(tools)?;
-        *all = with_it;
+        loaded.config = with_it;
+        loaded.source.registered.push(added);
         Ok((registration, warnings))
     }
 
@@ -101,7 +121,7 @@ impl Runtime {
     /// # Errors
     /// When its name is taken or cannot be used.
     pub fn register_native(&self, native: impl Into<AnyNativeTool>) -> Result<Registration> {
-        let tool = self.shared.loading.native(native.into())?;
+        let tool = self.shared.terms().loading.native(native.into())?;
         self.registered(vec![Arc::new(tool)])
     }
 

@@ -7,6 +7,7 @@ mod ask;
 mod batch;
 mod builder;
 mod decide;
+mod elsewhere;
 mod explain;
 mod groups;
 mod hidden;
@@ -14,13 +15,16 @@ mod host;
 mod loading;
 mod passage;
 mod path;
+mod recording;
+mod reload;
+mod remotes;
 mod runs;
 mod session;
 mod whole;
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -29,6 +33,9 @@ pub use batch::Batch;
 pub use builder::RuntimeBuilder;
 pub use explain::Explanation;
 pub use loading::Registration;
+pub use recording::Replay;
+pub use reload::Reloaded;
+pub use remotes::RemoteTool;
 pub use session::{Identity, Session, SessionTools};
 
 use crate::audit::AuditLog;
@@ -37,10 +44,11 @@ use crate::config::{Config, Folders, OutputBounds};
 use crate::error::Result;
 use crate::limits::Origin;
 use crate::output::{Bounds, EventSinks, OutputStore};
-use crate::policy::{Approvals, Approver};
+use crate::policy::{Approvals, Approver, Deterministic, Pins};
+use crate::recording::Tape;
 use crate::registry::Registry;
 use crate::sandbox::Sandbox;
-use crate::tool::{Body, Tool};
+use crate::tool::{Body, Server, Tool};
 use admission::Door;
 use loading::Loading;
 use session::SessionState;
@@ -54,26 +62,52 @@ pub struct Runtime {
 /// What all clones share.
 struct Shared {
     registry: Registry,
-    loading: Loading,
-    /// Every component that was ever loaded, for what no tool may write.
-    config: Mutex<Config>,
+    terms: RwLock<Arc<Terms>>,
+    loaded: Mutex<Loaded>,
     folders: Folders,
     session_tools: Option<Box<SessionTools>>,
     anonymous: Arc<SessionState>,
-    default_origin: Origin,
     approver: Option<Arc<dyn Approver>>,
     approvals: Approvals,
     audit: Option<AuditLog>,
+    pins: Pins,
     warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,
-    bounds: Bounds,
-    output: OutputBounds,
     outputs: OutputStore,
-    call_timeout: Duration,
-    call_timeout_origin: Origin,
     // Last: what runs in it may still look at the rest.
     sandbox: Arc<Sandbox>,
+}
+
+/// What a configuration says of every call, and under what tools are loaded; a reload replaces it.
+struct Terms {
+    loading: Loading,
+    bounds: Bounds,
+    output: OutputBounds,
+    call_timeout: Duration,
+    call_timeout_origin: Origin,
+    default_origin: Origin,
+}
+
+/// What was loaded, for the next reload to compare with.
+#[derive(Default)]
+struct Loaded {
+    /// Every component that was ever loaded, for what no tool may write.
+    config: Config,
+    /// The tools that come from the configuration and from the components that the builder was given.
+    tools: Vec<Arc<Tool>>,
+    servers: Vec<Arc<Server>>,
+    source: reload::Source,
+}
+
+impl Shared {
+    fn terms(&self) -> Arc<Terms> {
+        Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Runtime {
@@ -155,6 +189,16 @@ impl Runtime {
         Ok(())
     }
 
+    /// Cells that run now.
+    pub fn cells_running(&self) -> usize {
+        self.shared.door.running()
+    }
+
+    /// Calls that wait for a cell now.
+    pub fn calls_waiting(&self) -> usize {
+        self.shared.door.waiting()
+    }
+
     /// Threads that exist for guests with directories, those stuck in the operating system included.
     pub fn guest_threads(&self) -> usize {
         self.shared.sandbox.guest_threads()
@@ -183,6 +227,9 @@ pub struct Call {
     events: EventSinks,
     /// Why it does not even begin; it is recorded all the same.
     refusal: Option<CallError>,
+    deterministic: Option<Deterministic>,
+    /// The recording that is made or replayed.
+    tape: Option<Tape>,
 }
 
 impl Call {
@@ -194,6 +241,8 @@ impl Call {
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
             refusal: None,
+            deterministic: None,
+            tape: None,
         }
     }
 
@@ -212,6 +261,12 @@ impl Call {
     /// until its deadline; a closed one is skipped. Parts of the result wait for hooks that may still replace it.
     pub fn events(mut self, sink: tokio::sync::mpsc::Sender<Event>) -> Self {
         self.events.add(sink);
+        self
+    }
+
+    /// Gives a component's tool time and chance that are the same in every call, whatever its component is set to.
+    pub fn deterministic(mut self, deterministic: Deterministic) -> Self {
+        self.deterministic = Some(deterministic);
         self
     }
 

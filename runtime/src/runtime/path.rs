@@ -13,6 +13,7 @@ use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
 use super::hidden::{hide, reveal};
 use super::passage::Passage;
+use super::recording::unrecordable;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared};
@@ -36,6 +37,9 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
     let problem = call.call.problem().map(|why| CallError::new(ErrorKind::InvalidArguments, why));
     let refusal = problem.or_else(|| call.refusal.take());
+    if let Some(recorder) = call.recorder() {
+        recorder.arguments(&arguments);
+    }
     let mut passage = Passage::of(&call, began, started);
     let end = async {
         if let Some(error) = refusal {
@@ -84,6 +88,9 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         fail(&shared, &call, unrecorded(&error), outcome);
     }
     telemetry::called(&span, &passage.outcome);
+    if let Some(recorder) = call.recorder() {
+        recorder.outcome(&passage.outcome);
+    }
     passage.finish()
 }
 
@@ -131,6 +138,11 @@ impl Passage {
         let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
         self.outcome.repaired = repaired;
         self.keep_arguments(&placed.tool, &arguments);
+        if let Some(recorder) = call.recorder()
+            && let Some(why) = unrecordable(&placed)
+        {
+            recorder.fail(&why);
+        }
         if !placed.is_free() {
             // On the heap: most calls have neither, and every call would carry the room for them.
             return Box::pin(self.decided(shared, call, whole, placed, limits, arguments)).await;
@@ -187,7 +199,7 @@ impl Passage {
         last: &Value,
     ) -> Result<(Vec<Reason>, Vec<Arc<RuleSource>>), CallError> {
         let decision = by_rules(shared, whole, placed, original, last).await?;
-        let reasons = ruled(&decision, &shared.default_origin, &mut self.verdicts)?;
+        let reasons = ruled(&decision, &shared.terms().default_origin, &mut self.verdicts)?;
         Ok((reasons, decision.asks))
     }
 
@@ -243,7 +255,12 @@ impl Passage {
 }
 
 fn answering<'a>(shared: &'a Shared, call: &'a Call, limits: &'a EffectiveLimits) -> Answering<'a> {
-    Answering { bounds: &shared.bounds, outputs: &shared.outputs, session: call.session.name(), limits }
+    Answering {
+        bounds: shared.terms().bounds,
+        outputs: &shared.outputs,
+        session: call.session.name(),
+        limits,
+    }
 }
 
 /// Takes a call as far as its cell: nothing is compiled and no guest code runs.
@@ -254,7 +271,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
     match find(session, &call.call.name) {
         Err(error) => explanation.error = Some(error),
         Ok(placed) => {
-            let limits = within_whole(shared, effective(&placed.tool, &call), Duration::ZERO);
+            let limits = within_whole(&shared.terms(), effective(&placed.tool, &call), Duration::ZERO);
             match canonical(&placed.tool, &limits, call.call.arguments.clone()) {
                 Err(error) => explanation.error = Some(error),
                 Ok((arguments, repaired)) => {
@@ -295,6 +312,12 @@ fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
         CallError::new(ErrorKind::Internal, "the tool's grants cannot be narrowed as its session wants")
             .help(error.to_string())
     })?;
+    if let Some(off) = placed.tool.off() {
+        let message = format!("the tool `{name}` is off: its server is not trusted with it as it is now");
+        return Err(CallError::new(ErrorKind::ToolInactive, message).help(format!(
+            "{off}; look at it with `toolcell describe {name}`, then run `toolcell approvals allow` with that name"
+        )));
+    }
     if !session.is_active(&placed.tool) {
         let group = placed.tool.group().unwrap_or_default();
         let by_itself = if session.has_group_switch() {
@@ -361,6 +384,7 @@ pub(super) fn canonical(
             Entry::Provided { arguments, .. } => described(arguments).map(|()| None)?,
         },
         Body::Native(native) => described(&native.arguments).map(|()| None)?,
+        Body::Remote(remote) => described(&remote.arguments).map(|()| None)?,
     };
     let Some(signature) = signature else { return Ok((value, decoded.into_iter().collect())) };
     let (value, mut repaired) = schema::canonicalise(signature, value, mode);

@@ -20,8 +20,10 @@ use crate::hook::{Core, HookCall};
 use crate::kept::Place;
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::EventSinks;
+use crate::policy::StateScope;
+use crate::recording::Tape;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Prepared, catch_unwind,
+    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Prepared, catch_unwind,
     stopped_at_deadline,
 };
 use crate::telemetry;
@@ -57,14 +59,18 @@ impl Runs<'_> {
     }
 
     async fn unredacted(&self, arguments: Value, events: EventSinks) -> Ended {
+        let span = telemetry::cell(self.tool.component(), self.tool.name());
+        if let Body::Remote(remote) = &self.tool.body {
+            // Its place is one of its server's: what runs elsewhere takes no cell from others.
+            return Box::pin(self.remote(remote, arguments, events)).instrument(span).await;
+        }
         let permit = match self.permit().await {
             Ok(permit) => permit,
             Err(error) => return Ended::failed(error),
         };
-        let span = telemetry::cell(self.tool.component(), self.tool.name());
         match &self.tool.body {
-            Body::Component { component, dirs, env, entry } => {
-                let reach = Reach { dirs: Arc::clone(dirs), env: Arc::clone(env) };
+            Body::Component { component, dirs, env, http, entry } => {
+                let reach = Reach { dirs: Arc::clone(dirs), env: Arc::clone(env), http: http.clone() };
                 let ended =
                     self.cell(component, reach, entry, arguments, events, permit).instrument(span).await;
                 self.announced(entry, ended)
@@ -73,6 +79,7 @@ impl Runs<'_> {
             Body::Native(body) => {
                 Box::pin(self.native(body, arguments, events, permit)).instrument(span).await
             }
+            Body::Remote(_) => Ended::failed(gone(self.tool)),
         }
     }
 
@@ -110,6 +117,9 @@ impl Runs<'_> {
             Err(error) => return Ended::failed(error),
         };
         let limits = self.whole.lower(Arc::clone(self.limits));
+        if let Some(recorder) = self.call.recorder() {
+            self.begin_recording(recorder, component, &arguments);
+        }
         let (entry, arguments) = match entry {
             Entry::Provided { name, call, .. } => {
                 (call.as_ref(), json!({ "name": name, "arguments": arguments.to_string() }))
@@ -138,15 +148,23 @@ impl Runs<'_> {
             env: reach.env,
             config: Arc::clone(&component.config_of_calls),
             keeping: self.keeping(component),
+            http: reach.http,
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
+            deterministic: self.call.deterministic.or(component.deterministic),
+            tape: self.call.tape.clone(),
         };
         sandbox.run(cell, permit).await
     }
 
-    /// What values the call may keep.
+    /// What values the call may keep. A replay has them from its recording.
     fn keeping(&self, component: &LoadedComponent) -> KeepGrant {
+        if let Some(Tape::Replay(player)) = &self.call.tape {
+            let state = &player.called().state;
+            let place = Some(Place::Call).filter(|_| state.scope != StateScope::None);
+            return KeepGrant { place, read_only: state.read_only, setting: state.setting.as_str().into() };
+        }
         let (folder, session) = (self.shared.sandbox.kept(), self.call.session.state.name());
         let owner = &component.owner;
         KeepGrant {
@@ -156,11 +174,13 @@ impl Runs<'_> {
         }
     }
 
-    /// The end of a provider's tool, unless its data is not what it announced: whoever reads it relies on the schema.
-    fn announced(&self, entry: &Entry, mut ended: Ended) -> Ended {
-        let (Entry::Provided { .. }, Ok(Returned::Output { structured, .. })) = (entry, &ended.end) else {
-            return ended;
-        };
+    fn announced(&self, entry: &Entry, ended: Ended) -> Ended {
+        if matches!(entry, Entry::Provided { .. }) { self.as_announced(ended) } else { ended }
+    }
+
+    /// The end of a tool that says itself what its data is like, unless the data is not: whoever reads it relies on that.
+    pub(super) fn as_announced(&self, mut ended: Ended) -> Ended {
+        let Ok(Returned::Output { structured, .. }) = &ended.end else { return ended };
         let misfit = match structured {
             Some(structured) => self.tool.misfit(structured),
             None => self.tool.output_schema().map(|_| "there is none".to_owned()),
@@ -216,6 +236,12 @@ impl Runs<'_> {
                 })
             }
         };
+        let ended = self.timed(work, &limits).await;
+        events.before(bounded(ended, &limits))
+    }
+
+    /// The end of `work`, unless its caller gives up or its time is over before. Timers are lent to it where there are none.
+    pub(super) async fn timed(&self, work: impl Future<Output = Ended>, limits: &EffectiveLimits) -> Ended {
         let begun = Instant::now();
         let timer = {
             let _entered = self.shared.sandbox.handle().enter();
@@ -226,15 +252,14 @@ impl Runs<'_> {
                 biased;
                 ended = work => ended,
                 () = self.call.cancel.cancelled() => Ended::failed(cancelled()),
-                () = timer => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),
+                () = timer => Ended::failed(stopped_at_deadline(limits, begun.elapsed())),
             }
         };
-        let ended = if tokio::runtime::Handle::try_current().is_ok() {
+        if tokio::runtime::Handle::try_current().is_ok() {
             ended.await
         } else {
             self.shared.sandbox.entered(ended).await
-        };
-        events.before(bounded(ended, &limits))
+        }
     }
 
     fn native_call(&self, events: NativeEvents, cancel: CancellationToken) -> NativeCall {
@@ -250,12 +275,13 @@ impl Runs<'_> {
     }
 
     fn context(&self) -> CallContext {
+        let terms = self.shared.terms();
         CallContext {
             call_id: text_of_id(&self.call.call.id),
             session: self.call.session.state.name().map(str::to_owned),
             meta: self.meta.to_vec(),
-            budget_bytes: self.shared.output.max_bytes,
-            budget_lines: self.shared.output.max_lines,
+            budget_bytes: terms.output.max_bytes,
+            budget_lines: terms.output.max_lines,
         }
     }
 }
@@ -264,10 +290,11 @@ impl Runs<'_> {
 struct Reach {
     dirs: Arc<DirTemplate>,
     env: Arc<BTreeMap<String, String>>,
+    http: HttpAccess,
 }
 
 /// The end of a native function, unless it gives more than it may.
-fn bounded(mut ended: Ended, limits: &EffectiveLimits) -> Ended {
+pub(super) fn bounded(mut ended: Ended, limits: &EffectiveLimits) -> Ended {
     let allowed = limits.get(Limit::ResultBytes);
     let bytes = match &ended.end {
         Ok(Returned::Output { content, structured }) => {
@@ -337,6 +364,7 @@ impl Core for Repeated<'_> {
 pub(super) struct Totals {
     fuel: Option<u64>,
     memory_bytes: u64,
+    http_requests: u64,
     denials: Vec<Denial>,
 }
 
@@ -346,6 +374,7 @@ impl Totals {
             self.fuel = Some(self.fuel.unwrap_or_default().saturating_add(fuel));
         }
         self.memory_bytes = self.memory_bytes.max(ended.memory_bytes);
+        self.http_requests = self.http_requests.saturating_add(ended.http_requests);
         for denial in &ended.denials {
             if !self.denials.contains(denial) {
                 self.denials.push(denial.clone());
@@ -357,6 +386,7 @@ impl Totals {
     pub fn put_into(self, outcome: &mut Outcome) {
         outcome.usage.fuel = self.fuel;
         outcome.usage.memory_bytes = self.memory_bytes;
+        outcome.usage.http_requests = self.http_requests;
         outcome.denials = self.denials;
     }
 }

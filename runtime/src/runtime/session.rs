@@ -235,7 +235,9 @@ impl Session {
     /// The tool of that name with what is left of its grants. An error is one of narrowing them.
     pub(super) fn placed(&self, name: &str) -> Option<Result<Arc<Placed>>> {
         let found = self.runtime.shared.registry.now().get(name).cloned();
-        let found = found.or_else(|| self.own().get(name).cloned())?;
+        // A session's own was placed before a reload, maybe.
+        let own = || self.own().get(name).map(|placed| self.runtime.shared.registry.placed_now(placed));
+        let found = found.or_else(own)?;
         Some(self.narrowed(found))
     }
 
@@ -306,7 +308,7 @@ impl Session {
 
     fn place(&self, tool: AnyNativeTool) -> Result<Arc<Placed>> {
         let shared = &self.runtime.shared;
-        let tool = Arc::new(shared.loading.native(tool)?);
+        let tool = Arc::new(shared.terms().loading.native(tool)?);
         shared.registry.now().refuse_taken(&tool)?;
         Ok(shared.registry.placed(tool))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Call, Shared};
+use super::{Call, Shared, Terms};
 use crate::call::{CallError, ErrorKind};
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin, advice};
 
@@ -19,13 +19,16 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Whole<'a> {
     shared: &'a Shared,
     call: &'a Call,
+    terms: Arc<Terms>,
     started: Instant,
     pub deadline: Instant,
 }
 
 impl<'a> Whole<'a> {
     pub fn of(shared: &'a Shared, call: &'a Call, started: Instant) -> Self {
-        Self { shared, call, started, deadline: started + shared.call_timeout.min(FOREVER) }
+        let terms = shared.terms();
+        let deadline = started + terms.call_timeout.min(FOREVER);
+        Self { shared, call, terms, started, deadline }
     }
 
     /// `work`, unless the caller gives up or the time is over first. Must be polled where timers are in reach.
@@ -102,12 +105,12 @@ impl<'a> Whole<'a> {
 
     /// The limits, lowered to what is left of the time.
     pub fn lower(&self, limits: Arc<EffectiveLimits>) -> Arc<EffectiveLimits> {
-        within_whole(self.shared, limits, self.started.elapsed())
+        within_whole(&self.terms, limits, self.started.elapsed())
     }
 
     fn over(&self) -> CallError {
-        let origin = self.shared.call_timeout_origin.clone();
-        let timeout = nanos(self.shared.call_timeout);
+        let origin = self.terms.call_timeout_origin.clone();
+        let timeout = nanos(self.terms.call_timeout);
         let limits = Limits::resolve([&Limits::new().with_origin(Limit::Timeout, timeout, origin)]);
         let hit = limits.timeout_hit(self.started.elapsed());
         let message = format!("the call was not ready to run within {}; try again later", hit.allowed);
@@ -117,12 +120,12 @@ impl<'a> Whole<'a> {
 
 /// The limits, lowered to what is left of the time for the whole path when `spent` of it is gone.
 pub(super) fn within_whole(
-    shared: &Shared,
+    terms: &Terms,
     limits: Arc<EffectiveLimits>,
     spent: Duration,
 ) -> Arc<EffectiveLimits> {
-    if shared.call_timeout.saturating_sub(spent) < limits.timeout() {
-        lowered(&limits, shared.call_timeout, spent, shared.call_timeout_origin.clone())
+    if terms.call_timeout.saturating_sub(spent) < limits.timeout() {
+        lowered(&limits, terms.call_timeout, spent, terms.call_timeout_origin.clone())
     } else {
         limits
     }

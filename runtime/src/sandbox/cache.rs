@@ -3,6 +3,7 @@
 //! Native code is trusted code. So the folder must belong to this user alone, a file that somebody hands over is
 //! never loaded from, and an entry that is damaged in any way is a miss.
 
+use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
@@ -25,6 +26,8 @@ pub struct CompileCache {
     dir: Dir,
     /// Why an entry could not be kept, the first time.
     problem: OnceLock<String>,
+    /// Names of the components that had entries when they were first asked for.
+    compiled: OnceLock<HashSet<String>>,
 }
 
 /// Bytes that are summed up at once.
@@ -72,7 +75,7 @@ impl CompileCache {
                 path.display()
             ));
         }
-        Ok(Self { path, dir, problem: OnceLock::new() })
+        Ok(Self { path, dir, problem: OnceLock::new(), compiled: OnceLock::new() })
     }
 
     /// Why compiled components could not be kept, if that happened.
@@ -108,6 +111,16 @@ impl CompileCache {
         // opening, by descriptor), and these are the very bytes whose checksum held. The engine itself refuses what
         // another version or other settings made.
         unsafe { Component::deserialize(engine, &code) }.ok()
+    }
+
+    /// Whether the component was compiled by this user before, for whichever engine.
+    pub(crate) fn has(&self, digest: &Digest) -> bool {
+        let names = self.compiled.get_or_init(|| {
+            let entries = self.dir.entries().into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            names.filter_map(|name| Some(name.rsplit_once('-')?.0.to_owned())).collect()
+        });
+        names.contains(&file_name(digest))
     }
 
     /// Keeps the compiled form. A cache that cannot be written is no error, but a [problem](Self::problem): the next
@@ -181,9 +194,14 @@ impl EntryName {
     fn new(engine: &Engine, digest: &Digest) -> Self {
         let mut settings = std::hash::DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut settings);
-        let key = format!("{}-{:016x}", digest.to_string().replace(':', "-"), settings.finish());
+        let key = format!("{}-{:016x}", file_name(digest), settings.finish());
         Self { code: format!("{key}.cwasm"), sum: format!("{key}.{CHECKSUM_SUFFIX}") }
     }
+}
+
+/// How the names of a component's entries begin.
+fn file_name(digest: &Digest) -> String {
+    digest.to_string().replace(':', "-")
 }
 
 /// The native code in `file`, mapped; none where it is damaged or may not be run from there (`noexec`).
@@ -270,6 +288,7 @@ mod tests {
         assert!(found(&cache, &engine, &digest) == [false; 2]);
         cache.store(&engine, &digest, &code);
         assert!(found(&cache, &engine, &digest) == [true; 2]);
+        assert!(cache.has(&digest) && !cache.has(&Digest::of(b"other")));
         let name = cache.path().join(EntryName::new(&engine, &digest).code);
         for damage in [Vec::new(), code[..code.len() / 2].to_vec(), vec![0; code.len()]] {
             std::fs::write(&name, damage).unwrap();

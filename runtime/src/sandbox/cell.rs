@@ -13,7 +13,6 @@ use wasmtime::component::{ComponentExportIndex, Instance, Val};
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::WasiCtx;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
-use wasmtime_wasi_config::WasiConfigVariables;
 
 use super::chosen::chosen_output;
 use super::crossing::Crossing;
@@ -23,16 +22,20 @@ use super::dirs::{DirTemplate, DirsState};
 use super::end;
 use super::engine::{FUEL_YIELD_INTERVAL, Meter};
 use super::host::{KeepGrant, Keeping};
+use super::http::{HttpAccess, HttpState};
 use super::limiter::Limiter;
 use super::report::{denials, logs};
 use super::state::{Budget, CallContext, CellState, LazyWasi};
 use super::stdio::Sink;
+use super::time::{SeededRandom, Time};
 use super::typed::TypedCall;
 use super::{HOST_CALL_BYTES, LIFT_BYTES_FOR_EACH, LIFT_BYTES_FOR_EACH_OF_BYTES, MIN_LIFT_BYTES, Prepared};
 use crate::call::{CallError, Ended, ErrorKind, Returned, Violation};
 use crate::kept::Place;
 use crate::limits::{EffectiveLimits, Limit};
 use crate::output::EventSinks;
+use crate::policy::Deterministic;
+use crate::recording::{End, Tape};
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
 
 /// What runs in a cell.
@@ -42,11 +45,16 @@ pub(crate) struct Cell {
     pub limits: Arc<EffectiveLimits>,
     pub dirs: Arc<DirTemplate>,
     pub env: Arc<BTreeMap<String, String>>,
-    pub config: Arc<WasiConfigVariables>,
+    pub config: Arc<BTreeMap<String, String>>,
     pub keeping: KeepGrant,
+    pub http: HttpAccess,
     pub context: Arc<CallContext>,
     pub cancel: CancellationToken,
     pub events: EventSinks,
+    /// Time and chance that are the same in every call; none for those of the host.
+    pub deterministic: Option<Deterministic>,
+    /// The recording that is made or replayed.
+    pub tape: Option<Tape>,
 }
 
 /// What to call.
@@ -101,6 +109,7 @@ impl Cell {
                 dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()),
                 config: Arc::clone(&self.config),
                 keeping: Keeping::new(self.keeping.clone()),
+                http: HttpState::new(self.http.clone(), Arc::clone(limits)),
                 context: Arc::clone(&self.context),
                 watch: watch.clone(),
                 budget: Budget::new(Arc::clone(limits)),
@@ -112,6 +121,10 @@ impl Cell {
                 chunks: Vec::new(),
                 chunk_bytes: 0,
                 denials: Denials::default(),
+                time: self.deterministic.map(|settings| Box::new(Time::new(settings))),
+                random: self.deterministic.map(|settings| Box::new(SeededRandom::new(settings))),
+                tape: self.tape.clone(),
+                taped_stdio: Vec::new(),
                 lifting_result: false,
                 lift_bytes: self.lift_bytes(),
             },
@@ -157,7 +170,7 @@ impl Cell {
         self.limits.get_usize(Limit::ResultBytes).saturating_mul(for_each).max(MIN_LIFT_BYTES)
     }
 
-    /// How to make the WASI context: nothing of the host's is inherited, and there is no network.
+    /// How to make the WASI context: nothing of the host's is inherited, and there are no sockets.
     fn wasi(&self, stdout: &Sink, stderr: &Sink) -> impl FnOnce() -> WasiCtx + Send + 'static {
         let (stdout, stderr, env) = (stdout.clone(), stderr.clone(), Arc::clone(&self.env));
         let command = match &self.invocation {
@@ -252,6 +265,19 @@ impl Cell {
         }))
     }
 
+    /// What is known of files at the end, or was when the recording was made that is replayed.
+    fn files(&self, state: &CellState) -> End {
+        if let Some(Tape::Replay(player)) = &self.tape {
+            return player.end().clone();
+        }
+        let limit = state.dirs.limit_hit().map(|(limit, wanted)| (limit.name().to_owned(), wanted));
+        let end = End { limit, denials: state.dirs.denials().list() };
+        if let Some(Tape::Record(recorder)) = &self.tape {
+            recorder.ended(end.clone());
+        }
+        end
+    }
+
     fn report(
         &self,
         store: &mut Store<CellState>,
@@ -273,17 +299,20 @@ impl Cell {
             Ok(Ok(Ok(end))) => end,
         };
         let state = store.data_mut();
+        let files = self.files(state);
         Ended {
             end,
             chunks: std::mem::take(&mut state.chunks),
             logs: logs(state, matches!(self.invocation, Invocation::Command { .. })),
-            denials: denials(state),
+            denials: denials(files.denials, state),
             fuel,
             memory_bytes: state.limiter.memory_peak(),
-            limit: state
-                .dirs
-                .limit_hit()
+            http_requests: state.http.requests(),
+            limit: files
+                .limit
+                .and_then(|(name, wanted)| Some((Limit::from_name(&name)?, wanted)))
                 .or(state.keeping.full)
+                .or(state.http.limit_hit())
                 .map(|(limit, wanted)| self.limits.hit(limit, wanted)),
             verdicts: Vec::new(),
         }

@@ -6,12 +6,15 @@ use std::time::Duration;
 use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 use wasmtime_wasi::I32Exit;
+#[cfg(feature = "http")]
+use wasmtime_wasi_http::FieldMapError;
 
 use super::deadline::Stop;
 use super::limiter::Refusal;
 use super::state::{CapabilityRefused, CellState, LimitExceeded};
 use crate::call::{CallError, ErrorKind};
 use crate::limits::{EffectiveLimits, Limit, advice};
+use crate::recording::{Difference, Tape};
 
 /// What of a panic's text is worth repeating; the whole of it is in the logs.
 const MAX_PANIC_BYTES: usize = 500;
@@ -28,6 +31,13 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     if let Some(refused) = error.downcast_ref::<CapabilityRefused>() {
         return capability_refused(refused);
     }
+    #[cfg(feature = "http")]
+    if let Some(FieldMapError::TooManyFields | FieldMapError::TotalSizeTooBig) = error.downcast_ref() {
+        return headers_too_large();
+    }
+    if error.downcast_ref::<Difference>().is_some() {
+        return CallError::new(ErrorKind::Internal, "the replay is not what was recorded");
+    }
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return exited(exit.0);
     }
@@ -43,7 +53,7 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
     if let Some(refusal) = state.limiter.refusal().filter(|refusal| explains(refusal, error, state)) {
         return limit_error(refusal.limit, refusal.wanted, limits);
     }
-    if let Some((limit, wanted)) = state.dirs.limit_hit() {
+    if let Some((limit, wanted)) = limit_on_files(state) {
         return limit_error(limit, wanted, limits);
     }
     let text = error.root_cause().to_string();
@@ -63,6 +73,17 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
         Some(Trap::UnreachableCodeReached) => panicked(state).unwrap_or_else(|| trapped("it aborted")),
         Some(trap) => trapped(&trap_words(*trap)),
         None => trapped(&format!("it broke the rules of the component model: {text}")),
+    }
+}
+
+/// The limit on files that the guest met, in this call or in the one that is replayed.
+fn limit_on_files(state: &CellState) -> Option<(Limit, u64)> {
+    match &state.tape {
+        Some(Tape::Replay(player)) => {
+            let (name, wanted) = player.end().limit.as_ref()?;
+            Some((Limit::from_name(name)?, *wanted))
+        }
+        _ => state.dirs.limit_hit(),
     }
 }
 
@@ -157,6 +178,12 @@ fn host_copy_too_large() -> CallError {
         ),
     )
     .help("the tool must pass data to the host in smaller pieces; this bound is fixed")
+}
+
+#[cfg(feature = "http")]
+fn headers_too_large() -> CallError {
+    CallError::new(ErrorKind::ResourceLimit, "the tool made more headers of HTTP than one message may have")
+        .help("the headers of a request may take about 64 KiB; this bound is fixed")
 }
 
 fn capability_refused(refused: &CapabilityRefused) -> CallError {

@@ -2,8 +2,8 @@
 //! `wasmtime_wasi`.
 //!
 //! In reading order: `engine` (settings and slots), `cache` and `compiler` (native code), `host` (what a
-//! guest can import), `dirs` and `stdio` (what of the outside it touches), `state`, `limiter` and
-//! `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
+//! guest can import), `dirs`, `http` and `stdio` (what of the outside it touches), `time` (what a deterministic call has in its
+//! place), `tape` (how it is recorded and replayed), `state`, `limiter` and `deadline` (what bounds it), `denials` (what it was refused), `cell` (one call), `crossing` (between guest and
 //! host), `threads` and `reactor` (where it runs), `end`, `report` and `chosen` (how it ended, and with what).
 
 mod cache;
@@ -17,12 +17,19 @@ pub mod dirs;
 mod end;
 mod engine;
 mod host;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(not(feature = "http"))]
+#[path = "http_absent.rs"]
+mod http;
 mod limiter;
 mod reactor;
 mod report;
 mod state;
 mod stdio;
+mod tape;
 mod threads;
+mod time;
 mod typed;
 
 use std::collections::HashMap;
@@ -42,9 +49,9 @@ pub(crate) use dirs::DirTemplate;
 pub use engine::Allocation;
 pub(crate) use engine::{EngineSettings, Meter};
 pub(crate) use host::KeepGrant;
+pub(crate) use http::{HttpAccess, HttpTemplate};
 pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
-pub(crate) use wasmtime_wasi_config::WasiConfigVariables as ConfigVariables;
 
 use crate::call::{CallError, Ended, ErrorKind};
 use crate::error::{Error, Result};
@@ -81,6 +88,18 @@ pub(crate) struct Sandbox {
     threads: GuestThreads,
     reactor: Arc<Reactor>,
     kept: PathBuf,
+    resolver: Resolving,
+}
+
+/// Who finds the addresses of names for requests.
+#[cfg(feature = "http")]
+pub(crate) type Resolving = Arc<dyn crate::net::Resolver>;
+#[cfg(not(feature = "http"))]
+pub(crate) type Resolving = ();
+
+fn system_resolver() -> Resolving {
+    #[cfg(feature = "http")]
+    return Arc::new(crate::net::SystemResolver);
 }
 
 impl Sandbox {
@@ -94,7 +113,22 @@ impl Sandbox {
             threads: GuestThreads::new(Arc::clone(&reactor)),
             reactor,
             kept: PathBuf::new(),
+            resolver: system_resolver(),
         })
+    }
+
+    /// Finds names otherwise than by the operating system.
+    #[must_use]
+    pub fn resolving_by(mut self, resolver: Option<Resolving>) -> Self {
+        if let Some(resolver) = resolver {
+            self.resolver = resolver;
+        }
+        self
+    }
+
+    /// Who finds the addresses of names.
+    pub fn resolver(&self) -> &Resolving {
+        &self.resolver
     }
 
     /// The folder in which values are kept that outlive their call.
@@ -147,6 +181,11 @@ impl Sandbox {
         self.threads.count()
     }
 
+    /// Whether the cache has the component compiled, by whichever version and settings.
+    pub fn has_compiled(&self, digest: &Digest) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.has(digest))
+    }
+
     /// Native code of a component from the compiler, linked to what it imports. Blocks.
     pub fn prepare_anew(&self, name: &str, bytes: &[u8], digest: &Digest, meter: Meter) -> Result<Prepared> {
         let engine = self.engines.get(meter)?;
@@ -191,7 +230,9 @@ impl Sandbox {
     pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
         if !cell.blocks() {
             let mut report = None;
-            Entered::new(self.handle().clone(), cell.run(|ended| report = Some(ended))).await;
+            // On the heap: every future around this one is moved, and would have it inside.
+            let running = Box::pin(cell.run(|ended| report = Some(ended)));
+            Entered::new(self.handle().clone(), running).await;
             drop(permit);
             return report.unwrap_or_else(lost);
         }

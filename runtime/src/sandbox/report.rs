@@ -16,9 +16,10 @@ pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
     logs
 }
 
-/// Everything that the host refused.
-pub(super) fn denials(state: &CellState) -> Vec<Denial> {
-    let mut denials = state.dirs.denials().list();
+/// Everything that the host refused, that of `files` first.
+pub(super) fn denials(files: Vec<Denial>, state: &CellState) -> Vec<Denial> {
+    let mut denials = files;
     denials.extend(state.denials.list());
+    denials.extend(state.http.denials());
     denials
 }

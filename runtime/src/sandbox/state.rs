@@ -1,21 +1,24 @@
 //! What a store holds: everything of one call that host functions and the limiter need.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use wasmtime_wasi_config::WasiConfigVariables;
 
 use super::deadline::Watch;
 use super::denials::Denials;
 use super::dirs::DirsState;
 use super::host::Keeping;
+use super::http::HttpState;
 use super::limiter::Limiter;
 use super::stdio::Sink;
+use super::time::{SeededRandom, Time};
 use crate::call::{Content, Log};
 use crate::limits::{EffectiveLimits, Limit};
 use crate::output::EventSinks;
+use crate::recording::Tape;
 
 /// What a guest may learn of its call through `toolcell:tool/context`.
 #[derive(Debug, Clone, Default)]
@@ -53,8 +56,9 @@ pub(crate) struct CellState {
     pub table: ResourceTable,
     pub limiter: Limiter,
     pub dirs: DirsState,
-    pub config: Arc<WasiConfigVariables>,
+    pub config: Arc<BTreeMap<String, String>>,
     pub keeping: Keeping,
+    pub http: HttpState,
     pub context: Arc<CallContext>,
     pub watch: Watch,
     pub budget: Budget,
@@ -66,6 +70,12 @@ pub(crate) struct CellState {
     pub chunks: Vec<Content>,
     pub chunk_bytes: u64,
     pub denials: Denials,
+    /// The clocks and the randomness of a deterministic call.
+    pub time: Option<Box<Time>>,
+    pub random: Option<Box<SeededRandom>>,
+    /// The recording that is made or replayed, and which streams are standard output and error meanwhile.
+    pub tape: Option<Tape>,
+    pub taped_stdio: Vec<u32>,
     /// Whether the guest returned, so that what is copied now is its result.
     pub lifting_result: bool,
     /// What the host may spend on that, in wasmtime's count.

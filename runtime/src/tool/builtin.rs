@@ -1,10 +1,11 @@
 //! The tools that are shipped with the runtime.
 
 use crate::error::{Error, Result};
+use crate::schema::nearest;
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
-pub const BUILTINS: [&str; 2] = ["basics", "files"];
+pub const BUILTINS: [&str; 5] = ["basics", "fetch", "files", "plan", "weather"];
 
 /// The names of the shipped components.
 #[cfg(not(feature = "builtin-tools"))]
@@ -20,16 +21,24 @@ pub fn builtin_bytes(name: &str) -> Result<&'static [u8]> {
         let known = if known.is_empty() { "none in this build".to_owned() } else { known };
         Error::component(
             format!("builtin:{name}"),
-            format!("there is no such component; shipped are: {known}"),
+            format!("there is no such component{}; shipped are: {known}", meant(name)),
         )
     })
+}
+
+fn meant(name: &str) -> String {
+    let near = nearest(name, BUILTINS);
+    near.first().map(|near| format!(", did you mean `builtin:{near}`?")).unwrap_or_default()
 }
 
 #[cfg(feature = "builtin-tools")]
 fn builtin(name: &str) -> Option<&'static [u8]> {
     match name {
         "basics" => Some(include_bytes!("../../../guest-tools/dist/basics.wasm")),
+        "fetch" => Some(include_bytes!("../../../guest-tools/dist/fetch.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
+        "plan" => Some(include_bytes!("../../../guest-tools/dist/plan.wasm")),
+        "weather" => Some(include_bytes!("../../../guest-tools/dist/weather.wasm")),
         _ => None,
     }
 }

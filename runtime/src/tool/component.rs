@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::limits::{Limits, Origin};
-use crate::policy::{Digest, Grant};
+use crate::policy::{Deterministic, Digest, Grant};
 use crate::schema::RepairMode;
 
 /// A component and what it may do; nothing is granted until something is.
@@ -25,7 +25,7 @@ impl ToolComponent {
         Self::from(ComponentConfig::new(name_of(path), source))
     }
 
-    /// A tool that is shipped with the runtime: `files` or `basics`.
+    /// A tool that is shipped with the runtime: `basics`, `fetch`, `files`, `plan` or `weather`.
     pub fn builtin(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::from(ComponentConfig::new(name.clone(), Source::Builtin(name)))
@@ -106,6 +106,13 @@ impl ToolComponent {
     #[must_use]
     pub fn repair(mut self, repair: RepairMode) -> Self {
         self.config.repair = repair;
+        self
+    }
+
+    /// Time and chance that are the same in every call. The default is those of the host.
+    #[must_use]
+    pub fn deterministic(mut self, deterministic: Deterministic) -> Self {
+        self.config.deterministic = Some(deterministic);
         self
     }
 

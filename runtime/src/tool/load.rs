@@ -11,16 +11,18 @@ use toolcell_package::Package;
 
 use super::candidate::{Candidate, Offered, candidates};
 use super::component::name_of;
-use super::inspect::{Inspection, MAX_COMPONENT_BYTES, classify_imports, inspect, lints, readable};
+use super::inspect::{
+    Inspection, MAX_COMPONENT_BYTES, check_code, classify_imports, inspect, lints, readable,
+};
 use super::misset::{listed, misset, placed};
-use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes};
+use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes, open_world};
 use crate::config::{ComponentConfig, Source, ToolSettings};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
 use crate::output::{Redactor, redaction_mark};
 use crate::policy::{Digest, Grant};
-use crate::sandbox::{DirTemplate, Sandbox};
+use crate::sandbox::{DirTemplate, HttpAccess, HttpTemplate, Sandbox};
 use crate::schema::{nearest, tool_name};
 
 /// A component with the tools that it has.
@@ -47,7 +49,13 @@ pub(crate) fn load(
             loader.single(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))
         }
         Source::Builtin(builtin_name) => {
-            let bytes = builtin_bytes(builtin_name)?;
+            let origin = component.config.origin_of("path");
+            let bytes = builtin_bytes(builtin_name).map_err(|error| match error {
+                Error::Component { subject, message } if origin.at.is_some() => {
+                    misset(&origin, format!("`{subject}`: {message}"))
+                }
+                other => other,
+            })?;
             loader.single(name, bytes.into(), None, warnings)
         }
     }
@@ -153,6 +161,11 @@ impl Loader<'_> {
             return Err(misset(&self.config.origin_of("digest"), message));
         }
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
+        // What was compiled once is sound, and looking through code takes as long as a call may.
+        let is_shipped = matches!(self.config.source, Source::Builtin(_));
+        if !is_shipped && !self.sandbox.has_compiled(&digest) {
+            check_code(&bytes).map_err(|error| wrong(error.to_string()))?;
+        }
         if let Some((folder, world)) = wit {
             let package =
                 Package::from_wit_dir(folder, world).map_err(|error| wrong(format!("its WIT: {error}")))?;
@@ -169,12 +182,14 @@ impl Loader<'_> {
         let secrets = self.secrets()?;
         let named = secrets.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let redactor = Redactor::new(named).map_err(|told| wrong(format!("its secrets: {told}")))?;
+        let redactor = redactor.map(Arc::new);
+        let http = self.http(&secrets, redactor.as_ref())?;
         let config: BTreeMap<String, String> = self.config.grant.config.clone();
         let mut config_of_calls = config.clone();
         let is_readable = |name: &String| self.config.grant.secrets.get(name).is_some_and(|it| it.readable);
         config_of_calls.extend(secrets.into_iter().filter(|(name, _)| is_readable(name)));
         let owner = Owner {
-            redactor: redactor.map(Arc::new),
+            redactor,
             name: name.to_owned(),
             digest,
             group: self.config.group.clone(),
@@ -185,11 +200,13 @@ impl Loader<'_> {
         let component = Arc::new(LoadedComponent {
             owner: Arc::new(owner),
             env: Arc::new(self.config.grant.env.clone()),
-            config: Arc::new(config.into_iter().collect()),
-            config_of_calls: Arc::new(config_of_calls.into_iter().collect()),
+            config: Arc::new(config),
+            config_of_calls: Arc::new(config_of_calls),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
             state_setting: self.config.state_setting().into(),
+            deterministic: self.config.deterministic,
+            flag: self.config.flag().map(Into::into),
             bytes: Arc::new(bytes),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
@@ -198,12 +215,12 @@ impl Loader<'_> {
         let full = DirTemplate::open(dirs, &setting)?;
         let read_only =
             if read_only == *dirs { Arc::clone(&full) } else { DirTemplate::open(&read_only, &setting)? };
-        let dirs = Dirs { full, read_only };
+        let reach = Granted { dirs: full, read_only_dirs: read_only, http };
         let candidates = candidates(&component, &inspection, &package, self.sandbox, warnings)?;
         offered.extend(candidates.iter().map(|candidate| candidate.offered.clone()));
         let wanted = candidates.into_iter().filter(|candidate| self.is_wanted(&candidate.offered));
         let tools: Vec<Arc<Tool>> =
-            wanted.map(|candidate| self.tool(&component, candidate, &dirs)).collect::<Result<_>>()?;
+            wanted.map(|candidate| self.tool(&component, candidate, &reach)).collect::<Result<_>>()?;
         for tool in &tools {
             self.fits(&inspection, tool)?;
         }
@@ -223,6 +240,23 @@ impl Loader<'_> {
             Ok((name.clone(), value))
         });
         read.collect()
+    }
+
+    /// The places for its requests.
+    fn http(
+        &self,
+        secrets: &BTreeMap<String, String>,
+        redactor: Option<&Arc<Redactor>>,
+    ) -> Result<Arc<HttpTemplate>> {
+        let origin = |index| self.config.http().nth(index).map(|(_, origin)| origin).unwrap_or_default();
+        for (index, entry) in self.config.grant.http.iter().enumerate() {
+            if let Some(fault) = entry.faults(&self.config.grant.secrets).into_iter().next() {
+                return Err(misset(&origin(index), format!("{}: {}", fault.key, fault.message)));
+            }
+        }
+        let (grants, setting) = (&self.config.grant.http, self.config.http_setting());
+        HttpTemplate::open(grants, secrets, redactor, &setting, self.sandbox.resolver())
+            .map_err(|(index, told)| misset(&origin(index), told))
     }
 
     /// A setting that names no tool would be one that nothing enforces.
@@ -281,7 +315,12 @@ impl Loader<'_> {
         self.config.rename.iter().find(|(name, _)| offered.is_called(name))
     }
 
-    fn tool(&self, component: &Arc<LoadedComponent>, candidate: Candidate, dirs: &Dirs) -> Result<Arc<Tool>> {
+    fn tool(
+        &self,
+        component: &Arc<LoadedComponent>,
+        candidate: Candidate,
+        reach: &Granted,
+    ) -> Result<Arc<Tool>> {
         let settings = self.settings(&candidate.offered);
         let nothing = Limits::new();
         let of_tool = settings.map_or(&nothing, |settings| &settings.limits);
@@ -300,6 +339,9 @@ impl Loader<'_> {
         hints.idempotent = declared.idempotent.or(hints.idempotent);
         hints.concurrency_safe = declared.concurrency_safe.or(hints.concurrency_safe);
         let is_read_only = hints.read_only == Some(true);
+        let granted = &component.owner.grant;
+        let grant = if is_read_only { Cow::Owned(granted.read_only()) } else { Cow::Borrowed(granted) };
+        hints.open_world = open_world(&grant, hints.open_world);
         let text = |own: Option<String>, of: fn(&ToolSettings) -> Option<&String>| {
             settings.and_then(of).cloned().or(own)
         };
@@ -319,8 +361,9 @@ impl Loader<'_> {
             owner: Arc::clone(&component.owner),
             body: Body::Component {
                 component: Arc::clone(component),
-                dirs: Arc::clone(if is_read_only { &dirs.read_only } else { &dirs.full }),
+                dirs: Arc::clone(if is_read_only { &reach.read_only_dirs } else { &reach.dirs }),
                 env: Arc::clone(&component.env),
+                http: HttpAccess::of(&reach.http, &grant.http),
                 entry: Arc::new(candidate.entry),
             },
             output: OnceLock::new(),
@@ -370,8 +413,9 @@ fn resolved(grant: &Grant) -> Grant {
     grant
 }
 
-/// A component's directories, opened once for each way of using them.
-struct Dirs {
-    full: Arc<DirTemplate>,
-    read_only: Arc<DirTemplate>,
+/// What of the host a component reaches, opened once for each way of using it.
+struct Granted {
+    dirs: Arc<DirTemplate>,
+    read_only_dirs: Arc<DirTemplate>,
+    http: Arc<HttpTemplate>,
 }

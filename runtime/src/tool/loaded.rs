@@ -10,23 +10,28 @@ use tokio::sync::OnceCell;
 use super::Owner;
 use super::inspect::Footprint;
 use crate::error::{Error, Result};
-use crate::sandbox::{Allocation, ConfigVariables, Meter, Prepared, Sandbox};
+use crate::policy::Deterministic;
+use crate::sandbox::{Allocation, Meter, Prepared, Sandbox};
 use crate::telemetry;
 
 /// A component that is ready to be compiled, and once it is, to be called.
 pub(crate) struct LoadedComponent {
     pub owner: Arc<Owner>,
     pub env: Arc<BTreeMap<String, String>>,
-    pub config: Arc<ConfigVariables>,
+    pub config: Arc<BTreeMap<String, String>>,
     /// The same with the secrets that it may read: for calls alone.
-    pub config_of_calls: Arc<ConfigVariables>,
+    pub config_of_calls: Arc<BTreeMap<String, String>>,
     /// Whether it imports nothing by which two equal calls could differ.
     pub is_self_contained: bool,
     /// What one instance of it begins with.
     pub footprint: Footprint,
     /// The setting by which it may keep values.
     pub state_setting: Arc<str>,
-    pub(super) bytes: Arc<Cow<'static, [u8]>>,
+    /// Time and chance of its calls, where they are not the host's.
+    pub deterministic: Option<Deterministic>,
+    /// The flag that named it, where one did.
+    pub flag: Option<Arc<str>>,
+    pub bytes: Arc<Cow<'static, [u8]>>,
     pub(super) fuel: OnceCell<Arc<Prepared>>,
     pub(super) epoch: OnceCell<Arc<Prepared>>,
 }

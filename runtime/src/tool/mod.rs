@@ -1,5 +1,6 @@
 //! Tools: what a model may call, and the components that they come from.
 
+mod announced;
 mod argument_schema;
 mod builtin;
 mod candidate;
@@ -13,6 +14,7 @@ mod misset;
 mod native;
 mod native_events;
 mod provider;
+mod remote;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -30,12 +32,13 @@ pub(crate) use loaded::LoadedComponent;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
+pub(crate) use remote::{RemoteBody, Remotes, Server, load as load_remotes};
 
 use crate::error::Result;
 use crate::limits::EffectiveLimits;
 use crate::output::{Redactor, Shrink};
-use crate::policy::{Access, Digest, Grant, Narrowing, Subject};
-use crate::sandbox::{DirTemplate, Meter, Prepared, TypedCall};
+use crate::policy::{Access, Digest, Grant, Narrowing, StateScope, Subject};
+use crate::sandbox::{DirTemplate, HttpAccess, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
 
 /// One function that a model may call: everything about it is known before the first call.
@@ -81,10 +84,13 @@ pub(crate) enum Body {
         component: Arc<LoadedComponent>,
         dirs: Arc<DirTemplate>,
         env: Arc<BTreeMap<String, String>>,
+        http: HttpAccess,
         entry: Arc<Entry>,
     },
     /// A function of the embedder's program.
     Native(Arc<NativeBody>),
+    /// A tool of another server.
+    Remote(Arc<RemoteBody>),
 }
 
 /// How a tool's component is entered.
@@ -168,7 +174,7 @@ impl Tool {
     pub fn is_self_contained(&self) -> bool {
         match &self.body {
             Body::Component { component, dirs, .. } => component.is_self_contained && dirs.is_empty(),
-            Body::Native(_) => false,
+            Body::Native(_) | Body::Remote(_) => false,
         }
     }
 
@@ -176,8 +182,14 @@ impl Tool {
     /// what that says.
     pub fn may_change_something(&self) -> bool {
         match &self.body {
-            Body::Component { .. } => self.grant().dirs.iter().any(|dir| dir.access == Access::ReadWrite),
-            Body::Native(_) => !self.is_read_only(),
+            Body::Component { .. } => {
+                let grant = self.grant();
+                grant.dirs.iter().any(|dir| dir.access == Access::ReadWrite)
+                    || grant.http.iter().any(|entry| !entry.read_only)
+                    || (!self.is_read_only()
+                        && matches!(grant.state, StateScope::Session | StateScope::Persistent))
+            }
+            Body::Native(_) | Body::Remote(_) => !self.is_read_only(),
         }
     }
 
@@ -196,7 +208,8 @@ impl Tool {
         self.owner.group.as_deref()
     }
 
-    /// The digest of its component's bytes; of a native tool, that of its name, description and schema.
+    /// The digest of its component's bytes; of a native tool and one of another server, that of its name,
+    /// description and schema.
     pub fn digest(&self) -> String {
         self.owner.digest.to_string()
     }
@@ -221,7 +234,7 @@ impl Tool {
     /// # Errors
     /// When the patterns of what is withheld are too large together.
     pub(crate) fn narrowed(&self, narrowing: &Narrowing) -> Result<Option<Self>> {
-        let Body::Component { component, dirs, entry, .. } = &self.body else { return Ok(None) };
+        let Body::Component { component, dirs, http, entry, .. } = &self.body else { return Ok(None) };
         let granted = self.grant();
         let grant = narrowing.of(&granted);
         if grant == granted {
@@ -231,9 +244,12 @@ impl Tool {
             component: Arc::clone(component),
             dirs: dirs.narrowed(&grant.dirs)?,
             env: Arc::new(grant.env.clone()),
+            http: http.narrowed(&grant.http),
             entry: Arc::clone(entry),
         };
-        Ok(Some(self.with(Owner { grant, ..Owner::clone(&self.owner) }.into(), body)))
+        let mut narrowed = self.with(Owner { grant, ..Owner::clone(&self.owner) }.into(), body);
+        narrowed.hints.open_world = open_world(&narrowed.grant(), self.hints.open_world);
+        Ok(Some(narrowed))
     }
 
     /// The same tool, described to models in other words. Its identity stays.
@@ -294,7 +310,7 @@ impl Tool {
     pub(crate) fn dirs(&self) -> Option<&Arc<DirTemplate>> {
         match &self.body {
             Body::Component { dirs, .. } => Some(dirs),
-            Body::Native(_) => None,
+            Body::Native(_) | Body::Remote(_) => None,
         }
     }
 
@@ -318,8 +334,22 @@ impl Tool {
     pub(crate) fn entry(&self) -> Option<&Entry> {
         match &self.body {
             Body::Component { entry, .. } => Some(entry),
-            Body::Native(_) => None,
+            Body::Native(_) | Body::Remote(_) => None,
         }
+    }
+
+    /// The tool of another server that it is.
+    pub(crate) fn remote(&self) -> Option<&RemoteBody> {
+        match &self.body {
+            Body::Remote(remote) => Some(remote),
+            Body::Component { .. } | Body::Native(_) => None,
+        }
+    }
+
+    /// Why a tool of another server is off, in words: it is not what was approved, or there no longer.
+    pub fn off(&self) -> Option<String> {
+        let remote = self.remote()?;
+        remote.off().map(|off| format!("`{}` {}", remote.address(), off.words()))
     }
 
     /// Whether it switches groups of tools on for its caller.
@@ -330,6 +360,12 @@ impl Tool {
     pub(crate) fn meter(&self) -> Meter {
         if self.limits.fuel().is_some() { Meter::Fuel } else { Meter::Epoch }
     }
+}
+
+/// Whether a tool speaks to an open world: with a grant to send requests it may, whatever it claims, and without one it
+/// cannot.
+pub(super) fn open_world(grant: &Grant, claim: Option<bool>) -> Option<bool> {
+    if grant.http.is_empty() { claim.map(|_| false) } else { Some(true) }
 }
 
 impl Entry {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use toolcell_package::{Export, Hints, ToolDoc};
 
+use super::announced::{MAX_DESCRIPTION_BYTES, MAX_TOOLS, bounded_length, object_schema};
 use super::argument_schema::ArgumentSchema;
 use super::candidate::{Candidate, Offered};
 use super::inspect::Inspection;
@@ -16,20 +17,10 @@ use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::output::Shrink;
 use crate::output::{EventSinks, clean, cleaned};
-use crate::sandbox::{CallContext, Cell, DirTemplate, Function, Invocation, KeepGrant, Meter, Sandbox};
+use crate::sandbox::{
+    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Meter, Sandbox,
+};
 use crate::schema::{Signature, tool_name};
-
-/// The most tools that one provider may have.
-const MAX_TOOLS: usize = 256;
-
-/// The largest schema of one of them, in bytes of JSON.
-const MAX_SCHEMA_BYTES: usize = 64 << 10;
-
-/// How deep one may be nested.
-const MAX_SCHEMA_DEPTH: usize = 32;
-
-/// Bytes of a description.
-const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
 
 /// The tools of a provider. It runs without grants but its configuration, and under small limits.
 ///
@@ -115,9 +106,12 @@ fn list_tools(
                 setting: "none: while tools are listed nothing is granted".into(),
                 ..KeepGrant::default()
             },
+            http: HttpAccess::none(),
             context: Arc::new(CallContext::default()),
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
+            deterministic: None,
+            tape: None,
         };
         let ended = sandbox.run(cell, ()).await;
         match ended.end {
@@ -172,31 +166,9 @@ fn candidate(name: &str, definition: &Value, call: &Arc<Entry>) -> std::result::
 
 /// A schema whose root is an object's, bounded.
 fn schema(text: &str, what: &str) -> std::result::Result<Value, String> {
-    if text.len() > MAX_SCHEMA_BYTES {
-        return Err(format!("its {what} has {} bytes, and {MAX_SCHEMA_BYTES} are allowed", text.len()));
-    }
-    let mut schema: Value =
-        serde_json::from_str(text).map_err(|error| format!("its {what} is no JSON: {error}"))?;
-    if depth(&schema) > MAX_SCHEMA_DEPTH {
-        return Err(format!("its {what} is nested deeper than {MAX_SCHEMA_DEPTH}"));
-    }
-    match schema.as_object_mut() {
-        Some(object) if object.get("type").and_then(Value::as_str) == Some("object") => {
-            object.remove("$schema");
-            object.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
-        }
-        _ => return Err(format!("its {what} is not that of an object")),
-    }
-    Ok(schema)
-}
-
-fn depth(value: &Value) -> usize {
-    let inner = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(members) => members.values().map(depth).max(),
-        _ => None,
-    };
-    1 + inner.unwrap_or(0)
+    bounded_length(text.len(), what)?;
+    let schema = serde_json::from_str(text).map_err(|error| format!("its {what} is no JSON: {error}"))?;
+    object_schema(schema, what)
 }
 
 /// What it claims of itself, by the names of the documentation tags; what is not among them says nothing.

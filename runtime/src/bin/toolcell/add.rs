@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::json;
 use toolcell::config::{Config, Environment, Location, NewComponent, add_component, component_name};
+use toolcell::policy::HttpGrant;
 use toolcell::tool::builtin_bytes;
 use toolcell::{DirGrant, Grant, Runtime};
 
@@ -30,6 +31,10 @@ pub(crate) struct AddArgs {
     /// Grant it a folder, for reading unless `::rw` follows; may be repeated
     #[arg(long = "dir", value_name = "HOST::GUEST[::rw]")]
     dirs: Vec<String>,
+    /// Let it send requests over HTTP to an origin, as https://api.example.org, with `::ro` after it
+    /// where requests only read; may be repeated
+    #[arg(long, value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
+    allow_http: Vec<HttpGrant>,
     /// Use this configuration instead of looking for one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -127,7 +132,8 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
     };
     let name =
         args.name.clone().or(suggested).context("the file's name cannot be a component's; give --name")?;
-    args.dirs.iter().try_fold(NewComponent::new(name, path), |component, dir| {
+    let component = args.allow_http.iter().cloned().fold(NewComponent::new(name, path), NewComponent::http);
+    args.dirs.iter().try_fold(component, |component, dir| {
         let dir = dir_grant(dir, environment)?;
         Ok(component.dir(DirGrant::new(relative(dir.host), dir.guest, dir.access)))
     })

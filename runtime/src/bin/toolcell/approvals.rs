@@ -1,5 +1,6 @@
 //! `toolcell approvals`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -7,6 +8,7 @@ use clap::{Args, Subcommand};
 use toolcell::config::Environment;
 use toolcell::policy::{Answer, Approvals, Pending, Scope};
 
+use crate::servers::Server;
 use crate::terminal::{Label, print_json, print_line, say};
 
 #[derive(Args)]
@@ -21,12 +23,15 @@ enum Verb {
     List(JsonArgs),
     /// List the calls that wait for an approval, since nobody could be asked
     Pending(JsonArgs),
-    /// Approve a call that waits; it is to be made again
+    /// Approve a call that waits; it is to be made again. Or approve a tool of another server as it is now
     Allow(AllowArgs),
     /// Take an approval back, or refuse a call that waits
     Revoke {
-        /// The identifier, as the lists show it
+        /// The identifier, as the lists show it; or mcp.SERVER or mcp.SERVER.TOOL
         id: String,
+        /// The configuration that names the server, instead of the one that is found
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
     },
     /// Put a damaged list of approvals aside and begin anew
     Reset,
@@ -41,8 +46,11 @@ struct JsonArgs {
 
 #[derive(Args)]
 struct AllowArgs {
-    /// The identifier, as the error of the call names it
+    /// The identifier, as the error of the call names it; or mcp.SERVER or mcp.SERVER.TOOL
     id: String,
+    /// The configuration that names the server, instead of the one that is found
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// For one call, within a day; the default
     #[arg(long, group = "scope")]
     once: bool,
@@ -68,8 +76,18 @@ pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::List(args) => list(&store, args.json)?,
         Verb::Pending(args) => pending(&store, args.json)?,
-        Verb::Allow(args) => allow(&store, args)?,
-        Verb::Revoke { id } => {
+        Verb::Allow(args) => match Server::of(&args.id) {
+            Some(_) if args.once || args.session || args.always || args.by_rule => {
+                bail!("a server's tool is approved as it is, until it changes; leave the scope out")
+            }
+            Some(server) => server.allow(args.config.as_deref())?,
+            None => allow(&store, args)?,
+        },
+        Verb::Revoke { id, config } => {
+            if let Some(server) = Server::of(id) {
+                server.revoke(config.as_deref())?;
+                return Ok(ExitCode::SUCCESS);
+            }
             if !store.revoke(id)? {
                 bail!(
                     "nothing is approved and nothing waits as `{id}`; `toolcell approvals list` shows what is"

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
     say_cache_problem(&runtime);
     say_unanswered(args.format, &outcomes);
     print_json(&args.format.results(&outcomes))?;
+    runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use toolcell::sandbox::CompileCache;
 
 use crate::compiling::Compiling;
 use crate::ready::{block_on, say_cache_problem};
-use crate::terminal::{print_json, print_line};
+use crate::terminal::{counted, print_json, print_line};
 use crate::toolset::ToolsetArgs;
 
 #[derive(Args)]
@@ -86,8 +86,8 @@ fn list(is_json: bool) -> anyhow::Result<()> {
     for (digest, bytes) in &entries {
         print_line(format_args!("{bytes:>12}  {digest}"))?;
     }
-    let count = entries.len();
-    Ok(print_line(format_args!("{count} compiled components, {bytes} bytes in {}", cache.path().display()))?)
+    let count = counted(entries.len(), "compiled component");
+    Ok(print_line(format_args!("{count}, {bytes} bytes in {}", cache.path().display()))?)
 }
 
 fn warm(args: &ToolsetArgs) -> anyhow::Result<()> {

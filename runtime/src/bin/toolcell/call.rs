@@ -1,9 +1,11 @@
 //! `toolcell call`
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Args;
-use toolcell::{ErrorKind, Runtime};
+use toolcell::{Deterministic, ErrorKind, Recorder, Recording, Runtime};
 
 use crate::arguments::ToolArgs;
 use crate::compiling::Compiling;
@@ -35,6 +37,13 @@ pub(crate) struct CallArgs {
     /// Bind the call, and the full output if it is cut, to this session
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
+    /// Record everything that the call gets from outside, for `toolcell replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Give the tool a clock that starts at one moment and randomness from a seed: CLOCK, SEED or CLOCK,SEED, as in
+    /// 2026-01-01T00:00:00Z,7
+    #[arg(long, value_name = "CLOCK,SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    deterministic: Option<Deterministic>,
     #[command(flatten)]
     pub tools: ToolsetArgs,
 }
@@ -43,6 +52,7 @@ pub(crate) fn run(args: &CallArgs) -> anyhow::Result<ExitCode> {
     let toolset = args.tools.open()?;
     let runtime = index::runtime(&toolset, args.call.name())?;
     let ended = call(args, &toolset, &runtime);
+    runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     ended
@@ -50,12 +60,29 @@ pub(crate) fn run(args: &CallArgs) -> anyhow::Result<ExitCode> {
 
 fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result<ExitCode> {
     let call = args.call.call(runtime)?;
+    let recorder = Recorder::new();
+    if let Some(path) = &args.record {
+        Recording::may_be_written(path)?;
+        if let Some(why) = runtime.cannot_record(&call.name) {
+            bail!("--record: {why}");
+        }
+    }
     let compiling = runtime
         .get(&call.name)
         .and_then(|tool| Compiling::watch(&tool, &toolset.environment.folders.compiled()));
     let session = runtime.session(args.session.as_deref().unwrap_or_default());
-    let outcome = block_on(session.call(call).cancel(interrupted()).into_future())?;
+    let mut call = session.call(call).cancel(interrupted());
+    if args.record.is_some() {
+        call = call.record(&recorder);
+    }
+    if let Some(deterministic) = args.deterministic {
+        call = call.deterministic(deterministic);
+    }
+    let outcome = block_on(call.into_future())?;
     drop(compiling);
+    if let Some(path) = &args.record {
+        write(&recorder, path)?;
+    }
     if outcome.error_kind() == Some(ErrorKind::UnknownTool) && !args.tools.json {
         // What was skipped while loading may be why.
         runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
@@ -68,4 +95,19 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
         print_outcome(&outcome, args.session.as_deref())?;
     }
     Ok(ExitCode::from(outcome.exit_code()))
+}
+
+/// Writes the recording, or says why there is none.
+fn write(recorder: &Recorder, path: &Path) -> anyhow::Result<()> {
+    let recording = match recorder.finish() {
+        Ok(recording) => recording,
+        Err(why) => {
+            say(Label::Warning, format_args!("nothing was recorded: {why}"));
+            return Ok(());
+        }
+    };
+    if let Some(why) = recording.unreplayable() {
+        say(Label::Warning, format_args!("the recording cannot be replayed: {why}"));
+    }
+    Ok(recording.write(path)?)
 }

@@ -11,7 +11,7 @@ use toolcell::tool::builtin_bytes;
 use toolcell::{Limits, ToolComponent};
 
 use crate::inspected::{Checked, Terms, check_bytes};
-use crate::terminal::{Label, print_json, print_line, say};
+use crate::terminal::{Label, counted, print_json, print_line, say};
 use crate::toolset::ToolsetArgs;
 
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             checked.push(check_file(&file, &terms));
         }
     }
-    report(&checked, &[], args.tools.json)
+    report(&checked, &[], &[], args.tools.json)
 }
 
 /// The file itself, or the components in a folder.
@@ -84,7 +84,7 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     // What does not open is what was to be checked, unless there is nothing to open at all.
     let toolset = match args.tools.open() {
         Err(error) if error.is::<toolcell::Error>() => {
-            return report(&[], &[error.to_string()], args.tools.json);
+            return report(&[], &[error.to_string()], &[], args.tools.json);
         }
         opened => opened?,
     };
@@ -107,26 +107,42 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             _ => {}
         }
     }
-    let mut errors = Vec::new();
+    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     match toolset.builder().build_blocking() {
         Ok(runtime) => {
-            if !args.tools.json {
-                let count = runtime.list().len();
-                print_line(format_args!("{}: {count} tools, all of them load", toolset.place()))?;
+            let count = runtime.list().len();
+            if !args.tools.json && count > 0 {
+                let tools = counted(count, "tool");
+                let load = if count == 1 { "loads" } else { "load" };
+                print_line(format_args!("{}: {tools} {load}", toolset.place()))?;
             }
+            warnings = runtime.warnings().to_vec();
         }
         Err(error) => errors.push(error.to_string()),
     }
-    report(&checked, &errors, args.tools.json)
+    // What is said of files above is not said again.
+    warnings.retain(|warning| !is_of_a_file(warning, &checked));
+    report(&checked, &errors, &warnings, args.tools.json)
 }
 
-fn report(checked: &[Checked], errors: &[String], is_json: bool) -> anyhow::Result<ExitCode> {
+fn is_of_a_file(warning: &str, checked: &[Checked]) -> bool {
+    let known = checked.iter().flat_map(|checked| checked.warnings.iter().chain(&checked.errors));
+    known.into_iter().any(|known| warning.ends_with(known.as_str()))
+}
+
+fn report(
+    checked: &[Checked],
+    errors: &[String],
+    warnings: &[String],
+    is_json: bool,
+) -> anyhow::Result<ExitCode> {
     let is_fine = errors.is_empty() && checked.iter().all(|checked| checked.errors.is_empty());
     if is_json {
         let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
-        print_json(&json!({ "ok": is_fine, "files": files, "errors": errors }))?;
+        print_json(&json!({ "ok": is_fine, "files": files, "errors": errors, "warnings": warnings }))?;
     } else {
         checked.iter().try_for_each(Checked::print)?;
+        warnings.iter().for_each(|warning| say(Label::Warning, warning));
         errors.iter().for_each(|error| say(Label::Error, error));
     }
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })

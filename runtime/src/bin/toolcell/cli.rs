@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::mcp;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
-    export, init, jsonl, list, new, output, pack, trust, wit,
+    export, init, jsonl, list, new, output, pack, replay, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Describe(describe::DescribeArgs),
     /// Call a tool
     Call(call::CallArgs),
+    /// Make a recorded call again, without what it reached, and say where it differs
+    Replay(replay::ReplayArgs),
     /// Make the calls of a model's message, and print the results in the same format
     Batch(batch::BatchArgs),
     /// Print the tools as a model's provider wants them
@@ -78,6 +80,7 @@ impl Command {
             Self::List(args) => args.tools.json,
             Self::Describe(args) => args.tools.json,
             Self::Call(args) => args.tools.json,
+            Self::Replay(args) => args.json,
             Self::Batch(args) => args.tools.json,
             Self::Export(args) => args.tools.json,
             #[cfg(feature = "mcp")]
@@ -88,7 +91,7 @@ impl Command {
             Self::Approvals(args) => args.is_json(),
             Self::Cache(args) => args.is_json(),
             Self::Config(args) => args.is_json(),
-            Self::Doctor(args) => args.json,
+            Self::Doctor(args) => args.tools.json,
             _ => false,
         }
     }
@@ -100,6 +103,7 @@ impl Command {
             Self::List(args) => list::run(&args),
             Self::Describe(args) => describe::run(&args),
             Self::Call(args) => call::run(&args),
+            Self::Replay(args) => replay::run(&args),
             Self::Batch(args) => batch::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Jsonl(args) => jsonl::run(&args),

@@ -35,6 +35,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<ExitCode> {
             members.insert("digest".to_owned(), tool.digest().into());
             members.insert("grant".to_owned(), grant_json(&tool.grant()));
             members.insert("limits".to_owned(), limits_json(tool.limits()));
+            members.extend(tool.off().map(|off| ("off".to_owned(), json!(off))));
             members.extend(tool.instructions().map(|text| ("instructions".to_owned(), json!(text))));
         }
         print_json(&document)?;
@@ -47,6 +48,12 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<ExitCode> {
 fn print_tool(tool: &Tool) -> std::io::Result<()> {
     let title = tool.title().map(|title| format!(": {title}")).unwrap_or_default();
     print_line(format_args!("{}{title}", tool.name()))?;
+    if let Some(off) = tool.off() {
+        print_section(
+            "Off",
+            &[format!("{off}; `toolcell approvals allow` with that name approves it as it is")],
+        )?;
+    }
     let description = if tool.description().is_empty() { "(not described)" } else { tool.description() };
     print_section("Description", &description.lines().map(str::to_owned).collect::<Vec<_>>())?;
     print_section("Arguments", &properties(tool.input_schema()))?;

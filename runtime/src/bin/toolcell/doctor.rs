@@ -7,22 +7,21 @@ use std::time::Instant;
 use clap::Args;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use serde_json::{Value, json};
-use toolcell::config::{Config, Environment};
+use toolcell::config::Environment;
 use toolcell::sandbox::{Allocation, CompileCache, Compiler};
 use toolcell::{Runtime, ToolCall, ToolComponent};
 
 use crate::ready::block_on;
-use crate::terminal::{print_json, print_line};
-use crate::toolset::is_trusted;
+use crate::terminal::{counted, print_json, print_line};
+use crate::toolset::ToolsetArgs;
 
 /// The version of the engine that this binary was built with; a test compares it with the lock file.
 const WASMTIME: &str = "48.0.8";
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub tools: ToolsetArgs,
 }
 
 /// How a check ended.
@@ -73,12 +72,12 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         engine(&environment),
         cache(&environment),
         folders(&environment),
-        configuration(&environment),
+        configuration(&args.tools, &environment),
         openat2(),
         proc(),
         guest_toolchain(),
     ];
-    if args.json {
+    if args.tools.json {
         let checks: Vec<Value> = findings
             .iter()
             .map(|finding| {
@@ -142,7 +141,7 @@ fn cache(environment: &Environment) -> Finding {
         Ok(cache) => match cache.size() {
             Ok((bytes, entries)) => Finding::good(
                 SUBJECT,
-                format!("{entries} components, {bytes} bytes in {}", cache.path().display()),
+                format!("{}, {bytes} bytes in {}", counted(entries, "component"), cache.path().display()),
             ),
             Err(error) => {
                 Finding::poor(SUBJECT, format!("{} cannot be listed: {error}", cache.path().display()))
@@ -191,29 +190,30 @@ fn cannot_be_made(folder: &Path) -> Option<String> {
     Some(format!("{} cannot be made ({})", folder.display(), std::io::Error::from(error).kind()))
 }
 
-fn configuration(environment: &Environment) -> Finding {
+/// Loads what the other commands would, without running any of it.
+fn configuration(args: &ToolsetArgs, environment: &Environment) -> Finding {
     const SUBJECT: &str = "configuration";
-    let location = match environment.locate(None) {
-        Ok(Some(location)) => location,
-        Ok(None) => return Finding::good(SUBJECT, "none here; `toolcell init` writes one"),
-        Err(error) => return Finding::bad(SUBJECT, error.to_string()),
+    if args.config.is_none() && args.component.is_empty() && matches!(environment.locate(None), Ok(None)) {
+        return Finding::good(SUBJECT, "none here; `toolcell init` writes one");
+    }
+    let loaded = args.open().and_then(|toolset| {
+        let runtime = toolset.runtime()?;
+        Ok((toolset, runtime))
+    });
+    let (toolset, runtime) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => return Finding::bad(SUBJECT, format!("{error:#}")),
     };
-    match Config::load(&location, environment) {
-        Err(error) => Finding::bad(SUBJECT, error.to_string()),
-        Ok(mut config) => {
-            let label = location.label.as_str();
-            if is_trusted(&location, &config, environment) {
-                return Finding::good(SUBJECT, format!("{label} holds as it is"));
-            }
-            match config.restrict_untrusted().len() {
-                0 => Finding::good(SUBJECT, format!("{label} is not trusted, and needs no trust")),
-                count => Finding::poor(
-                    SUBJECT,
-                    format!(
-                        "{label} is not trusted: {count} of its settings do not hold until `toolcell trust`"
-                    ),
-                ),
-            }
+    let (place, tools) = (toolset.place(), counted(runtime.list().len(), "tool"));
+    match (toolset.inert, runtime.warnings()) {
+        (0, []) => Finding::good(SUBJECT, format!("{place} holds as it is, with {tools}")),
+        (0, warnings) => Finding::poor(SUBJECT, format!("{place}, with {tools}: {}", warnings.join("; "))),
+        (inert, _) => {
+            let do_not = if inert == 1 { "does" } else { "do" };
+            let inert = counted(inert, "setting");
+            let message =
+                format!("{place} is not trusted: {inert} of it {do_not} not hold until `toolcell trust`");
+            Finding::poor(SUBJECT, message)
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<R
     let keys: Option<Vec<(&ComponentConfig, String)>> =
         toolset.enabled().map(|component| Some((component, key(toolset, component)?))).collect();
     // With one component there is nothing to leave out; those of flags are loaded always.
-    let keys = keys.filter(|keys| keys.len() > 1 && toolset.components.is_empty());
+    let keys = keys.filter(|keys| keys.len() + toolset.config.mcp.len() > 1 && toolset.components.is_empty());
     let (Some(tool), Some(keys)) = (tool, keys) else { return toolset.runtime() };
     let mut entries = read(&path);
     if let Some(only) = only(&entries, &keys, tool) {

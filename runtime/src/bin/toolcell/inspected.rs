@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolcell::Grant;
 use toolcell::call::LimitHit;
 use toolcell::limits::EffectiveLimits;
-use toolcell::schema::Signature;
+use toolcell::schema::{Signature, tool_name};
 use toolcell::tool::inspect::{Inspection, check_code, classify_imports, inspect, lints};
 use toolcell_package::{Need, Package};
 
@@ -74,7 +74,7 @@ pub(crate) struct Terms<'a> {
 
 /// Looks at a component.
 pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Checked {
-    let inspection = match inspect(bytes) {
+    let inspection = match inspect(bytes).and_then(|inspection| check_code(bytes).map(|()| inspection)) {
         Ok(inspection) => inspection,
         Err(error) => return Checked::wrong(file, error.to_string()),
     };
@@ -88,7 +88,6 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Chec
     let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
     let imports = classify_imports(&inspection, &Grant::none());
     checked.errors.extend(imports.refusal());
-    checked.errors.extend(check_code(bytes).err().map(|error| error.to_string()));
     if let Some(limits) = &terms.limits {
         checked.errors.extend(inspection.footprint.beyond(limits).iter().map(too_small));
     }
@@ -166,7 +165,13 @@ fn functions(inspection: &Inspection, package: &Package, checked: &mut Checked) 
                          host, bounded by `host_bytes`; pass it by a function of strings, bytes and numbers alone"
                     ));
                 }
-                checked.tools.push(name);
+                match tool_name(&name) {
+                    Err(error) => checked.warnings.push(format!("`{function}` is no tool: {error}")),
+                    Ok(name) if checked.tools.contains(&name) => checked.errors.push(format!(
+                        "two of its functions are named `{name}`; give one of them another by `rename` or `@name`"
+                    )),
+                    Ok(name) => checked.tools.push(name),
+                }
             }
         }
     }

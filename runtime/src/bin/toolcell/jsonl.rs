@@ -10,6 +10,7 @@ use toolcell::server::jsonl::{AskClient, JsonLines, schema};
 use crate::ready::{interrupted, say_cache_problem};
 use crate::terminal::{Label, print_json, quiet, say};
 use crate::toolset::ToolsetArgs;
+use crate::watching::watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,14 +36,17 @@ pub(crate) fn run(args: &JsonlArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     // A process that lives on: see the decision on mapped native code.
-    let builder = args.tools.open()?.builder().allocation(Allocation::default());
+    let toolset = args.tools.open()?;
+    let builder = toolset.builder().allocation(Allocation::default());
     let builder = if args.tools.yes { builder } else { builder.approver(AskClient) };
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    watch(&toolset, &runtime);
     let executor = tokio::runtime::Builder::new_multi_thread().build().context("cannot serve")?;
     let lines = JsonLines::new(runtime.clone()).stop(interrupted());
     let served = executor.block_on(lines.serve(tokio::io::stdin(), tokio::io::stdout()));
     say_cache_problem(&runtime);
+    runtime.close_remotes();
     // Where the client stopped reading first, or a signal came, a thread still waits for its input.
     executor.shutdown_background();
     quiet(served).context("the connection broke")?;

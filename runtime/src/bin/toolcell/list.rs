@@ -26,10 +26,13 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
     }
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
     if tools.is_empty() {
-        say(
-            Label::Note,
-            format_args!("{} has no tools; `toolcell add FILE` adds a component", toolset.place()),
-        );
+        match toolset.location {
+            Some(_) => say(
+                Label::Note,
+                format_args!("{} has no tools; `toolcell add FILE` adds a component", toolset.place()),
+            ),
+            None => say(Label::Note, "there are no tools; name a component, or a folder that has some"),
+        }
     }
     let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
     for tool in &tools {

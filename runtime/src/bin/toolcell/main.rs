@@ -19,9 +19,13 @@ mod doctor;
 mod explain;
 mod export;
 mod failure;
+#[cfg(all(feature = "mcp", feature = "http"))]
+mod http_server;
 mod index;
 mod init;
 mod inspected;
+#[cfg(feature = "mcp")]
+mod install;
 mod jsonl;
 mod list;
 #[cfg(feature = "mcp")]
@@ -30,12 +34,15 @@ mod new;
 mod output;
 mod pack;
 mod ready;
+mod replay;
 mod report;
+mod servers;
 #[cfg(feature = "otel")]
 mod spans;
 mod terminal;
 mod toolset;
 mod trust;
+mod watching;
 mod wit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,34 +8,63 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, Subcommand};
+use toolcell::Runtime;
 use toolcell::sandbox::Allocation;
 use toolcell::server::mcp::{ClientApprover, serve};
 
+#[cfg(feature = "http")]
+use crate::http_server::HttpArgs;
+use crate::install::{self, InstallArgs};
 use crate::ready::{interrupted, say_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
+use crate::watching::watch;
 
 const EXAMPLES: &str = "\
 Examples:
   toolcell mcp
   toolcell mcp --component builtin:files --dir .::/work
-  claude mcp add toolcell -- toolcell mcp --config /home/me/project/toolcell.toml
+  toolcell mcp install claude-code
+  toolcell mcp --http 127.0.0.1:8080
+  toolcell mcp --http 0.0.0.0:8080 --token ada=env:ADA_TOKEN --allow-host tools.example.org
+
+Changed files of the configuration and of components are taken up while it runs; clients are told.
+
+Over HTTP, the protocol is spoken at /mcp; beside it are /healthz, /readyz and /metrics. The table
+[server] of the configuration bounds what clients may take up. TLS is for a proxy in front of it.
 
 Questions about calls go to the client, if it shows forms to its user. Otherwise they wait: see `toolcell approvals`.
 
 Exit codes:
-  0 the client closed the connection      2 usage or configuration";
+  0 the client closed the connection, or the server was ended      2 usage or configuration";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
     #[command(flatten)]
     pub tools: ToolsetArgs,
+    #[cfg(feature = "http")]
+    #[command(flatten)]
+    pub http: HttpArgs,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Write the configuration of a client, so that it starts this server
+    Install(InstallArgs),
 }
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Verb::Install(args)) = &args.verb {
+        return install::run(args);
+    }
     let toolset = args.tools.open()?;
+    #[cfg(feature = "http")]
+    let http = args.http.listening(&toolset)?;
     // The default of a process that lives on.
     let mut builder = toolset.builder().allocation(Allocation::default());
     if !args.tools.yes {
@@ -44,17 +73,28 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     }
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
-    let output = protocol_output().context("cannot take standard output for the protocol")?;
+    watch(&toolset, &runtime);
     let executor = tokio::runtime::Builder::new_multi_thread()
-        .enable_time()
+        .enable_all()
         .build()
         .context("cannot start the threads that serve")?;
+    #[cfg(feature = "http")]
+    if let Some(http) = http {
+        executor.block_on(http.serve(runtime.clone(), interrupted()))?;
+        return Ok(ended(runtime, executor));
+    }
+    let output = protocol_output().context("cannot take standard output for the protocol")?;
     executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
+    Ok(ended(runtime, executor))
+}
+
+fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {
     say_cache_problem(&runtime);
     executor.shutdown_background();
+    runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 /// Standard output for the protocol alone: whatever else writes to its descriptor reaches standard error from now on.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcell::call::{Content, Denial, Log, Repair};
 use toolcell::limits::EffectiveLimits;
-use toolcell::policy::StateScope;
+use toolcell::policy::{HttpGrant, StateScope};
 use toolcell::{Access, Grant, Limit, Outcome, Status, Tool};
 
 use crate::terminal::{Label, print, print_line, say, say_plain};
@@ -28,8 +28,42 @@ pub(crate) fn grant_json(grant: &Grant) -> Value {
         .iter()
         .map(|dir| json!({ "host": dir.host, "guest": dir.guest, "access": dir.access, "deny": dir.deny }))
         .collect();
+    let http: Vec<Value> = grant.http.iter().map(http_json).collect();
     let (env, config) = (names(&grant.env), names(&grant.config));
-    json!({ "dirs": dirs, "env": env, "config": config, "secrets": names(&grant.secrets), "state": grant.state })
+    json!({
+        "dirs": dirs, "http": http, "env": env, "config": config, "secrets": names(&grant.secrets),
+        "state": grant.state,
+    })
+}
+
+/// A place for requests; of the headers that are added only the names, each with that of its secret.
+fn http_json(entry: &HttpGrant) -> Value {
+    let headers =
+        entry.headers.iter().map(|(name, value)| (name.clone(), Value::from(value.secret.as_str())));
+    json!({
+        "origin": entry.origin.to_string(), "methods": entry.methods, "paths": entry.paths,
+        "headers": headers.collect::<Map<_, _>>(), "private": entry.private, "read_only": entry.read_only,
+    })
+}
+
+fn http_line(entry: &HttpGrant) -> String {
+    let mut parts = vec![format!("http   {}", entry.origin)];
+    if !entry.methods.is_empty() {
+        parts.push(format!(" ({})", entry.methods.join(" ")));
+    }
+    if !entry.paths.is_empty() {
+        parts.push(format!(", below {}", entry.paths.join(" ")));
+    }
+    for (name, value) in &entry.headers {
+        parts.push(format!(", with `{name}` from the secret {}", value.secret));
+    }
+    if entry.private {
+        parts.push(", private addresses too".to_owned());
+    }
+    if entry.read_only {
+        parts.push(", only reading".to_owned());
+    }
+    parts.concat()
 }
 
 fn names<V>(map: &std::collections::BTreeMap<String, V>) -> Vec<&str> {
@@ -50,6 +84,7 @@ pub(crate) fn grant_lines(grant: &Grant) -> Vec<String> {
         };
         lines.push(format!("dir    {} ({access}), here {}{but}", dir.guest, dir.host.display()));
     }
+    lines.extend(grant.http.iter().map(http_line));
     lines.extend(grant.env.keys().map(|name| format!("env    {name}")));
     lines.extend(grant.config.keys().map(|name| format!("config {name}")));
     if grant.state != StateScope::None {
@@ -161,8 +196,10 @@ pub(crate) fn print_outcome(outcome: &Outcome, session: Option<&str>) -> std::io
 }
 
 fn say_log(log: &Log) {
-    for line in log.text.lines() {
-        say_plain(format_args!("{} | {line}", log.stream));
+    let lines: Vec<String> = log.text.lines().map(|line| format!("{} | {line}", log.stream)).collect();
+    // In one piece: standard error has no buffer, and a tool may have printed thousands of lines.
+    if !lines.is_empty() {
+        say_plain(lines.join("\n"));
     }
 }
 

@@ -33,6 +33,12 @@ pub(crate) fn quiet(written: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
+/// So many of a thing, in words: `1 tool`, `2 tools`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
 /// What a line on standard error begins with.
 #[derive(Clone, Copy)]
 pub(crate) enum Label {

@@ -8,7 +8,7 @@ use clap::Args;
 use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
-use toolcell::policy::{Approvals, Approver, StateScope, TrustStore};
+use toolcell::policy::{Approvals, Approver, HttpGrant, Pins, StateScope, TrustStore};
 use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
@@ -35,6 +35,10 @@ pub(crate) struct ToolsetArgs {
     /// Grant the --component a folder, for reading unless `::rw` follows; may be repeated
     #[arg(long = "dir", value_name = "HOST::GUEST[::rw]")]
     pub dirs: Vec<String>,
+    /// Let the --component send requests over HTTP to an origin, as https://api.example.org, with `::ro` after it
+    /// where requests only read; may be repeated
+    #[arg(long, value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
+    pub allow_http: Vec<HttpGrant>,
     /// Give the --component an environment variable; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
@@ -66,6 +70,8 @@ pub(crate) struct Toolset {
     pub environment: Environment,
     pub location: Option<Location>,
     pub config: Config,
+    /// How many settings do not hold, since the configuration was found and is not trusted.
+    pub inert: usize,
     pub components: Vec<ToolComponent>,
     pub over: Limits,
     /// Who is asked about calls.
@@ -87,14 +93,15 @@ impl ToolsetArgs {
                  --component"
             );
         }
-        let config = match &location {
-            Some(location) => read(location, &environment)?,
-            None => Config::default(),
+        let (config, inert) = match &location {
+            Some(location) => narrowed(location, &environment)?,
+            None => (Config::default(), 0),
         };
         Ok(Toolset {
             environment,
             location,
             config,
+            inert,
             components,
             over: self.limits(),
             approver: approver(self),
@@ -119,6 +126,7 @@ impl ToolsetArgs {
         let given = [
             ("--wit", self.wit.is_some()),
             ("--dir", !self.dirs.is_empty()),
+            ("--allow-http", !self.allow_http.is_empty()),
             ("--env", !self.env.is_empty()),
             ("--config-value", !self.config_value.is_empty()),
             ("--state", self.state.is_some()),
@@ -160,6 +168,9 @@ impl ToolsetArgs {
         for dir in &self.dirs {
             grant = grant.dir_grant(dir_grant(dir, environment)?);
         }
+        for entry in &self.allow_http {
+            grant = grant.http(entry.clone());
+        }
         for variable in &self.env {
             let (name, value) = name_and_value("--env", variable)?;
             if grant.env.contains_key(name) {
@@ -180,13 +191,18 @@ impl ToolsetArgs {
 
 /// The configuration at `location`, narrowed if it was only found.
 pub(crate) fn read(location: &Location, environment: &Environment) -> anyhow::Result<Config> {
+    Ok(narrowed(location, environment)?.0)
+}
+
+/// The same, and how many of its settings do not hold.
+fn narrowed(location: &Location, environment: &Environment) -> anyhow::Result<(Config, usize)> {
     let mut config = Config::load(location, environment)?;
-    if !is_trusted(location, &config, environment) {
-        for inert in config.restrict_untrusted() {
-            say(Label::Warning, inert);
-        }
+    if is_trusted(location, &config, environment) {
+        return Ok((config, 0));
     }
-    Ok(config)
+    let inert = config.restrict_untrusted();
+    inert.iter().for_each(|inert| say(Label::Warning, inert));
+    Ok((config, inert.len()))
 }
 
 /// Whether the configuration holds as it is. A damaged list of what is trusted is told and trusts nothing.
@@ -249,6 +265,16 @@ pub(crate) fn name_and_value<'a>(flag: &str, written: &'a str) -> anyhow::Result
 }
 
 impl Toolset {
+    /// The configuration that is named, or found, alone.
+    pub fn of_config(named: Option<&Path>) -> anyhow::Result<Self> {
+        let environment = Environment::of_process()?;
+        let location = environment.locate(named)?;
+        let Some(found) = &location else { bail!("there is no toolcell.toml here or above") };
+        let (config, inert) = narrowed(found, &environment)?;
+        let over = Limits::new();
+        Ok(Self { environment, location, config, inert, components: Vec::new(), over, approver: None })
+    }
+
     /// A builder of the runtime of one short command.
     pub fn builder(&self) -> RuntimeBuilder {
         let folders = &self.environment.folders;
@@ -263,6 +289,7 @@ impl Toolset {
             .cache(folders.compiled())
             .outputs(outputs)
             .approvals(Approvals::folder(folders.approvals()))
+            .pins(Pins::file(folders.pins()))
             .folders(folders.clone());
         let builder = match &self.approver {
             Some(approver) => builder.shared_approver(Arc::clone(approver)),

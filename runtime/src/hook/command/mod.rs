@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 
 use super::{Events, Hook, HookCall, HookResult, Post, Pre, async_trait};
 use crate::call::Response;
-use program::{Finished, Program};
+use crate::process::Program;
+use program::Finished;
 
 /// Programs of one hook that run at once. Hooks run before a call waits for its cell, so nothing else bounds them.
 const AT_ONCE: usize = 32;
@@ -66,7 +67,7 @@ impl CommandHook {
 
     async fn finished(&self, call: &HookCall, input: Vec<u8>) -> HookResult<Finished> {
         let _place = self.places.acquire().await?;
-        Ok(self.program.run(input, call.host.sandbox().handle()).await?)
+        Ok(program::run(&self.program, input, call.host.sandbox().handle()).await?)
     }
 }
 

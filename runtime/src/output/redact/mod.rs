@@ -5,6 +5,8 @@
 //! cannot say at all.
 
 mod answer;
+#[cfg(feature = "http")]
+mod bytes;
 mod spans;
 mod spellings;
 mod stream;
@@ -17,6 +19,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::{Map, Value};
 
 use super::clean;
+#[cfg(feature = "http")]
+pub(crate) use bytes::MaskingBytes;
 use spans::{Span, Spans};
 use spellings::spellings;
 pub(crate) use stream::RedactingStream;

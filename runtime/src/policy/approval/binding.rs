@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::policy::{Access, Digest, DirGrant, Grant, RuleSource, Secret, SecretSource};
+use crate::policy::{
+    Access, Credential, Digest, DirGrant, Grant, HttpGrant, RuleSource, Secret, SecretSource,
+};
 
 /// A tool as it is at one moment: another name, component, content or grant is another tool.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +62,7 @@ fn identity(bound: &Bound<'_>) -> Digest {
         fields.add(field);
     }
     // Taken apart as a whole, so that a new kind of grant cannot be left out.
-    let Grant { dirs, env, config, secrets, state } = bound.grant;
+    let Grant { dirs, http, env, config, secrets, state } = bound.grant;
     fields.list("dirs", dirs.len());
     for DirGrant { host, guest, access, deny } in dirs {
         fields.bytes(host.as_os_str().as_encoded_bytes());
@@ -72,6 +74,8 @@ fn identity(bound: &Bound<'_>) -> Digest {
         fields.list("deny", deny.len());
         deny.iter().for_each(|pattern| fields.add(pattern));
     }
+    fields.list("http", http.len());
+    http.iter().for_each(|entry| fields.http(entry));
     for (name, values) in [("env", env), ("config", config)] {
         fields.list(name, values.len());
         for (key, value) in values {
@@ -102,6 +106,23 @@ impl Fields {
         let mut fields = Self(Vec::new());
         fields.add(kind);
         fields
+    }
+
+    fn http(&mut self, entry: &HttpGrant) {
+        let HttpGrant { origin, methods, paths, headers, private, read_only, ca } = entry;
+        self.add(&origin.to_string());
+        for (name, values) in [("methods", methods), ("paths", paths)] {
+            self.list(name, values.len());
+            values.iter().for_each(|value| self.add(value));
+        }
+        self.list("headers", headers.len());
+        for (name, Credential { secret, prefix }) in headers {
+            [name, secret, prefix].into_iter().for_each(|field| self.add(field));
+        }
+        self.add(if *private { "private" } else { "public" });
+        self.add(if *read_only { "reads" } else { "writes" });
+        self.list("ca", usize::from(ca.is_some()));
+        ca.iter().for_each(|path| self.bytes(path.as_os_str().as_encoded_bytes()));
     }
 
     fn bytes(&mut self, bytes: &[u8]) {

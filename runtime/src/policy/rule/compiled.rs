@@ -34,7 +34,7 @@ impl Rule {
         clean(&words(self)).into_owned()
     }
 
-    fn reading(&self) -> Reading {
+    pub(super) fn reading(&self) -> Reading {
         if self.action == Action::Allow { Reading::Narrow } else { Reading::Wide }
     }
 }
@@ -109,6 +109,16 @@ impl CompiledRule {
             && group.as_deref().is_none_or(|group| subject.group == Some(group))
             && read_only.is_none_or(|read_only| subject.read_only == read_only)
             && destructive.is_none_or(|destructive| subject.destructive == destructive)
+    }
+
+    /// Its patterns of tools, in the order of the rule.
+    pub(super) fn tools(&self) -> &[ToolGlob] {
+        &self.tools
+    }
+
+    /// Its pattern of components.
+    pub(super) fn component(&self) -> Option<&ToolGlob> {
+        self.component.as_ref()
     }
 
     /// Whether it asks where paths lead.

@@ -13,6 +13,7 @@ mod set;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 mod words;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,7 @@ pub use path::{GuestPaths, NoPaths};
 pub(crate) use path::{MAX_PATH, lexical, squeezed};
 pub use set::{Decision, RuleSource, Rules, Subject, ToolRules};
 pub use spec::{Rule, RulePart};
+pub(crate) use unmatched::{Filters, Known};
 
 /// What becomes of a call, from the loosest to the strictest.
 #[derive(

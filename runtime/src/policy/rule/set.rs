@@ -85,6 +85,11 @@ impl Rules {
         Ok(Self { rules, default })
     }
 
+    /// Every rule, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &CompiledRule> {
+        self.rules.iter().map(|rule| &**rule)
+    }
+
     /// Those that concern a tool.
     pub fn for_tool(&self, subject: &Subject<'_>) -> ToolRules {
         let mut concerning =

@@ -20,7 +20,7 @@ use crate::tool::{Entry, Tool};
 
 /// What shapes an outcome beside the tool itself.
 pub(super) struct Answering<'a> {
-    pub bounds: &'a Bounds,
+    pub bounds: Bounds,
     pub outputs: &'a OutputStore,
     pub session: &'a str,
     pub limits: &'a EffectiveLimits,
@@ -33,6 +33,7 @@ impl Answering<'_> {
         outcome.logs = report.logs.into_iter().map(clean_log).collect();
         outcome.usage.fuel = report.fuel;
         outcome.usage.memory_bytes = report.memory_bytes;
+        outcome.usage.http_requests = report.http_requests;
         match report.end {
             Ok(Returned::ToolError(value)) => {
                 let mut error = self.tool_error(tool, value, &outcome.logs);
@@ -42,7 +43,7 @@ impl Answering<'_> {
                 self.failed(error, report.chunks, outcome);
             }
             Ok(returned) => {
-                let mut room = Room::new(self.bounds);
+                let mut room = Room::new(&self.bounds);
                 room.reserve();
                 self.content(report.chunks, &mut room, outcome);
                 self.returned(tool, returned, room, outcome);
@@ -53,7 +54,7 @@ impl Answering<'_> {
 
     /// Puts an error into `outcome`, its message bounded with the tail kept.
     pub fn fail(&self, error: CallError, outcome: &mut Outcome) {
-        self.fail_within(self.bounds, error, outcome);
+        self.fail_within(&self.bounds, error, outcome);
     }
 
     fn fail_within(&self, bounds: &Bounds, error: CallError, outcome: &mut Outcome) {
@@ -63,9 +64,9 @@ impl Answering<'_> {
 
     /// An error after what the tool emitted before it: the reason has the first claim to the room.
     fn failed(&self, error: CallError, chunks: Vec<Content>, outcome: &mut Outcome) {
-        let mut room = Room::new(self.bounds);
-        let half = (*self.bounds).max_bytes(room.bytes / 2).max_lines(room.lines / 2);
-        let bounds = if chunks.is_empty() { self.bounds } else { &half };
+        let mut room = Room::new(&self.bounds);
+        let half = self.bounds.max_bytes(room.bytes / 2).max_lines(room.lines / 2);
+        let bounds = if chunks.is_empty() { &self.bounds } else { &half };
         let error = self.bounded(bounds, error, outcome);
         room.take(&error.message);
         // What comes before it may end in a newline, which then makes an empty line.
@@ -93,7 +94,7 @@ impl Answering<'_> {
             }
             Returned::Printed(text) => {
                 room.release();
-                let (text, truncated) = self.text(&text, &room.bounds(self.bounds), Keep::Ends);
+                let (text, truncated) = self.text(&text, &room.bounds(&self.bounds), Keep::Ends);
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.content.push(Content::Text { text });
             }
@@ -114,7 +115,7 @@ impl Answering<'_> {
             outcome.structured = Some(Value::Object(Map::new()));
             return;
         };
-        let bounds = room.bounds(self.bounds);
+        let bounds = room.bounds(&self.bounds);
         let value = match value {
             Value::String(text) if *shrink == Shrink::Text => {
                 let (text, truncated) = self.owned_text(text, &bounds);
@@ -152,7 +153,7 @@ impl Answering<'_> {
                 outcome.truncated = outcome.truncated.take().or(truncated);
                 outcome.structured = Some(value);
             }
-            Err(error) => self.fail_within(&room.bounds(self.bounds), error, outcome),
+            Err(error) => self.fail_within(&room.bounds(&self.bounds), error, outcome),
         }
     }
 
@@ -162,11 +163,11 @@ impl Answering<'_> {
             && signature.returns().kind() == ResultKind::Plain
             && let Some(value) = signature.returns().unwrapped(&structured)
         {
-            let (value, truncated) = self.json(value, shrink, self.bounds, Keeping::Store)?;
+            let (value, truncated) = self.json(value, shrink, &self.bounds, Keeping::Store)?;
             return Ok((signature.returns().structured(value), truncated));
         }
         let full = structured.to_string().len();
-        let (value, truncated) = self.json(structured, &Shrink::Any, self.bounds, Keeping::Store)?;
+        let (value, truncated) = self.json(structured, &Shrink::Any, &self.bounds, Keeping::Store)?;
         if truncated.is_some() && !tool.admits(&value) {
             return Err(too_large(full, self.limits));
         }
@@ -187,7 +188,7 @@ impl Answering<'_> {
                 left_out += 1;
                 continue;
             }
-            let bounds = room.bounds(self.bounds);
+            let bounds = room.bounds(&self.bounds);
             // A tool may emit without end: what no reader will see is not worth cleaning and keeping piece by piece.
             let full = bounds.max_bytes == 0 || bounds.max_lines == 0;
             if full
@@ -250,7 +251,7 @@ impl Answering<'_> {
         let mut error = CallError::new(ErrorKind::ToolError, message);
         let structured = value.filter(|value| !value.is_string()).map(cleaned);
         error.details = structured
-            .and_then(|value| truncate_json(&value, &Shrink::Any, self.bounds).map(|(value, _)| value));
+            .and_then(|value| truncate_json(&value, &Shrink::Any, &self.bounds).map(|(value, _)| value));
         error
     }
 

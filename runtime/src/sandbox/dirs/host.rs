@@ -19,6 +19,7 @@ use super::lookup::{Links, Request};
 use super::open::Wanted;
 use super::state::{DirsState, FsRefusal, Opened};
 use super::stream::{FileReader, FileWriter, WriteAt, write};
+use super::taped::TapedFilesystem;
 
 /// The view of one call's directories through which the linker's functions work.
 pub struct GuardedFilesystem<'a> {
@@ -34,7 +35,7 @@ pub struct GuardedFilesystem<'a> {
 /// When the linker has them already.
 pub fn add_to_linker<T: Send + 'static>(
     linker: &mut Linker<T>,
-    get: fn(&mut T) -> GuardedFilesystem<'_>,
+    get: fn(&mut T) -> TapedFilesystem<'_>,
 ) -> wasmtime::Result<()> {
     types::add_to_linker::<T, Guarded>(linker, get)?;
     preopens::add_to_linker::<T, Guarded>(linker, get)
@@ -43,7 +44,7 @@ pub fn add_to_linker<T: Send + 'static>(
 struct Guarded;
 
 impl HasData for Guarded {
-    type Data<'a> = GuardedFilesystem<'a>;
+    type Data<'a> = TapedFilesystem<'a>;
 }
 
 impl From<FsRefusal> for FsError {

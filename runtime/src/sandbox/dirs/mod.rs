@@ -20,6 +20,7 @@ mod open;
 mod replace;
 mod state;
 mod stream;
+mod taped;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -28,4 +29,5 @@ mod walk;
 pub use host::{GuardedFilesystem, add_to_linker};
 pub use replace::Replacement;
 pub use state::{DirsState, FsRefusal};
+pub use taped::TapedFilesystem;
 pub use template::DirTemplate;

@@ -26,7 +26,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 
 use super::walk::{Walked, walk};
-use super::{DirTemplate, DirsState, GuardedFilesystem, Replacement};
+use super::{DirTemplate, DirsState, GuardedFilesystem, Replacement, TapedFilesystem};
 use crate::error::Error;
 use crate::limits::{Limit, Limits};
 use crate::policy::{Access, DirGrant};
@@ -1063,9 +1063,9 @@ fn a_linker_takes_the_functions() {
     }
     let engine = wasmtime::Engine::default();
     let mut linker = wasmtime::component::Linker::<Store>::new(&engine);
-    super::add_to_linker(&mut linker, |store| GuardedFilesystem {
-        state: &mut store.state,
-        table: &mut store.table,
+    super::add_to_linker(&mut linker, |store| TapedFilesystem {
+        live: GuardedFilesystem { state: &mut store.state, table: &mut store.table },
+        tape: None,
     })
     .unwrap();
 }

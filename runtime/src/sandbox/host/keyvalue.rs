@@ -10,7 +10,10 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use crate::call::Denial;
 use crate::kept::{KeepError, Place, Store as Values};
 use crate::limits::Limit;
+use crate::policy::Digest;
+use crate::recording::{Contents, Taped};
 use crate::sandbox::state::CellState;
+use crate::sandbox::tape::taped;
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -67,21 +70,64 @@ pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
 
 type Answer<T> = std::result::Result<T, Error>;
 
+/// Why something could not be kept, in the words that the guest gets.
+struct Untold {
+    text: String,
+    /// What would have been kept, if it was too much.
+    full: Option<u64>,
+}
+
+impl Taped for Untold {
+    fn to_tape(&self, contents: &mut Contents) -> serde_json::Value {
+        (self.text.clone(), self.full).to_tape(contents)
+    }
+
+    fn from_tape(value: &serde_json::Value, contents: &Contents) -> Option<Self> {
+        let (text, full) = Taped::from_tape(value, contents)?;
+        Some(Self { text, full })
+    }
+}
+
+impl From<KeepError> for Untold {
+    fn from(error: KeepError) -> Self {
+        let full = match &error {
+            KeepError::Full { wanted } => Some(*wanted),
+            _ => None,
+        };
+        Self { text: error.to_string(), full }
+    }
+}
+
 impl CellState {
-    /// Does something with the values of a bucket, within the call's time.
-    fn kept<T>(
+    /// Does something with the values of a bucket, within the call's time. `ask` says what, for a recording.
+    fn kept<T: Taped>(
         &mut self,
         bucket: &Resource<Bucket>,
+        ask: impl FnOnce() -> String,
         work: impl FnOnce(&mut Values, &str, u64) -> std::result::Result<T, KeepError>,
     ) -> Result<Answer<T>> {
+        let name = self.table.get(bucket)?.0.clone();
+        if self.keeping.grant.place.is_none() {
+            return Ok(Err(Error::AccessDenied));
+        }
+        let done: Result<std::result::Result<T, Untold>> =
+            taped!(self.tape.clone(), format!("kept `{name}` {}", ask()), self.keep(&name, work));
+        Ok(done?.map_err(|error| self.told(error)))
+    }
+
+    fn keep<T>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Values, &str, u64) -> std::result::Result<T, KeepError>,
+    ) -> Result<std::result::Result<T, Untold>> {
         let room = self.budget.limits().get(Limit::StateBytes);
         let patience = self.watch.remaining().min(PATIENCE);
-        let name = &self.table.get(bucket)?.0;
         let keeping = &mut self.keeping;
-        let Some(place) = &keeping.grant.place else { return Ok(Err(Error::AccessDenied)) };
-        let done = match &mut keeping.values {
-            Some(values) => Ok(values),
-            none => Values::open(place, patience).map(|values| none.insert(values)),
+        let place = keeping.grant.place.as_ref();
+        let done = match (&mut keeping.values, place) {
+            (Some(values), _) => Ok(values),
+            (none, Some(place)) => Values::open(place, patience).map(|values| none.insert(values)),
+            (None, None) => Err(KeepError::Wrong("nothing is granted")),
         };
         let done = done.and_then(|values| {
             values.patience(patience)?;
@@ -89,14 +135,15 @@ impl CellState {
         });
         // Whatever was waited for is over: a call that has no time left learns it here.
         self.watch.check()?;
-        Ok(done.map_err(|error| self.told(&error)))
+        Ok(done.map_err(Untold::from))
     }
 
     /// The same for a change, which a function that claims to be read-only may not make.
-    fn changed<T>(
+    fn changed<T: Taped>(
         &mut self,
         bucket: &Resource<Bucket>,
         operation: &str,
+        subject: impl FnOnce() -> String,
         work: impl FnOnce(&mut Values, &str, u64) -> std::result::Result<T, KeepError>,
     ) -> Result<Answer<T>> {
         if self.keeping.grant.read_only {
@@ -104,24 +151,34 @@ impl CellState {
             self.deny(operation, &name, "none: the function claims to be read-only");
             return Ok(Err(Error::AccessDenied));
         }
-        self.kept(bucket, work)
+        self.kept(bucket, || format!("{operation} {}", subject()), work)
     }
 
     fn deny(&mut self, operation: &str, target: &str, setting: &str) {
         self.denials.add(Denial::new("state", operation, target, setting));
     }
 
-    fn told(&mut self, error: &KeepError) -> Error {
-        if let KeepError::Full { wanted } = error {
-            self.keeping.full = Some((Limit::StateBytes, *wanted));
+    fn told(&mut self, error: Untold) -> Error {
+        if let Some(wanted) = error.full {
+            self.keeping.full = Some((Limit::StateBytes, wanted));
         }
-        Error::Other(error.to_string())
+        Error::Other(error.text)
     }
 
     fn charge<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
         let bytes = parts.into_iter().map(<[u8]>::len).fold(0_usize, usize::saturating_add);
         Ok(self.budget.charge_host_bytes(u64::try_from(bytes).unwrap_or(u64::MAX))?)
     }
+}
+
+fn quoted(key: &str, operation: &str) -> String {
+    format!("{operation} `{key}`")
+}
+
+/// Keys with the digests of their values.
+fn listed(entries: &[(String, Vec<u8>)]) -> String {
+    let entry = |(key, value): &(String, Vec<u8>)| format!("`{key}` {}", Digest::of(value));
+    entries.iter().map(entry).collect::<Vec<_>>().join(", ")
 }
 
 impl store::Host for CellState {
@@ -141,7 +198,7 @@ impl store::Host for CellState {
 
 impl store::HostBucket for CellState {
     fn get(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Answer<Option<Vec<u8>>>> {
-        let value = self.kept(&bucket, |values, name, _| values.get(name, &key))?;
+        let value = self.kept(&bucket, || quoted(&key, "get"), |values, name, _| values.get(name, &key))?;
         let found = value.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
         self.charge([key.as_bytes(), found])?;
         Ok(value)
@@ -149,21 +206,29 @@ impl store::HostBucket for CellState {
 
     fn set(&mut self, bucket: Resource<Bucket>, key: String, value: Vec<u8>) -> Result<Answer<()>> {
         self.charge([key.as_bytes(), &value])?;
-        self.changed(&bucket, "set", |values, name, room| values.set(name, &[(key, value)], room))
+        let entries = [(key, value)];
+        self.changed(
+            &bucket,
+            "set",
+            || listed(&entries),
+            |values, name, room| values.set(name, &entries, room),
+        )
     }
 
     fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Answer<()>> {
         self.charge([key.as_bytes()])?;
-        self.changed(&bucket, "delete", |values, name, _| values.delete(name, &[key]))
+        let keys = [key];
+        self.changed(&bucket, "delete", || format!("{keys:?}"), |values, name, _| values.delete(name, &keys))
     }
 
     fn exists(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Answer<bool>> {
         self.charge([key.as_bytes()])?;
-        self.kept(&bucket, |values, name, _| values.exists(name, &key))
+        self.kept(&bucket, || quoted(&key, "exists"), |values, name, _| values.exists(name, &key))
     }
 
     fn list_keys(&mut self, bucket: Resource<Bucket>, cursor: Option<u64>) -> Result<Answer<KeyResponse>> {
-        let page = self.kept(&bucket, |values, name, _| values.keys(name, cursor))?;
+        let ask = || format!("list-keys {cursor:?}");
+        let page = self.kept(&bucket, ask, |values, name, _| values.keys(name, cursor))?;
         if let Ok((keys, _)) = &page {
             self.charge(keys.iter().map(String::as_bytes))?;
         }
@@ -179,7 +244,10 @@ impl store::HostBucket for CellState {
 impl atomics::Host for CellState {
     fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Result<Answer<u64>> {
         self.charge([key.as_bytes()])?;
-        self.changed(&bucket, "increment", |values, name, room| values.increment(name, &key, delta, room))
+        let subject = || format!("`{key}` {delta}");
+        self.changed(&bucket, "increment", subject, |values, name, room| {
+            values.increment(name, &key, delta, room)
+        })
     }
 }
 
@@ -201,11 +269,17 @@ impl batch::Host for CellState {
 
     fn set_many(&mut self, bucket: Resource<Bucket>, entries: Vec<(String, Vec<u8>)>) -> Result<Answer<()>> {
         self.charge(entries.iter().flat_map(|(key, value)| [key.as_bytes(), value]))?;
-        self.changed(&bucket, "set-many", |values, name, room| values.set(name, &entries, room))
+        self.changed(
+            &bucket,
+            "set-many",
+            || listed(&entries),
+            |values, name, room| values.set(name, &entries, room),
+        )
     }
 
     fn delete_many(&mut self, bucket: Resource<Bucket>, keys: Vec<String>) -> Result<Answer<()>> {
         self.charge(keys.iter().map(String::as_bytes))?;
-        self.changed(&bucket, "delete-many", |values, name, _| values.delete(name, &keys))
+        let subject = || format!("{keys:?}");
+        self.changed(&bucket, "delete-many", subject, |values, name, _| values.delete(name, &keys))
     }
 }

@@ -5,8 +5,11 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 
 use crate::call::Content;
 use crate::limits::Limit;
+use crate::policy::Digest;
+use crate::recording::Tape;
 use crate::sandbox::dirs::{FsRefusal, Replacement};
 use crate::sandbox::state::{CellState, LimitExceeded};
+use crate::sandbox::tape::{Replayed, taped};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -152,40 +155,75 @@ impl context::Host for CellState {
 
 impl files::Host for CellState {}
 
+/// An answer of `files`, of which the error is kind and message.
+type Answer<T> = Result<std::result::Result<T, (String, String)>>;
+
 impl files::HostReplacement for CellState {
     fn open(
         &mut self,
         path: String,
         create_parents: bool,
-    ) -> Result<Result<Resource<Replacement>, files::FileError>> {
-        match Replacement::open(&mut self.dirs, &path, create_parents) {
-            Ok(replacement) => Ok(Ok(self.table.push(replacement)?)),
-            Err(refusal) => Ok(Err(file_error(refusal))),
+    ) -> Result<std::result::Result<Resource<Replacement>, files::FileError>> {
+        let mut live = None;
+        let ask = || format!("replace `{path}` {create_parents}");
+        let answer: Answer<()> = taped!(self.tape.clone(), ask(), {
+            match Replacement::open(&mut self.dirs, &path, create_parents) {
+                Ok(replacement) => {
+                    live = Some(replacement);
+                    Ok(Ok(()))
+                }
+                Err(refusal) => Ok(Err(words(&refusal))),
+            }
+        });
+        if let Err(error) = answer? {
+            return Ok(Err(file_error(error)));
         }
+        Ok(Ok(match live {
+            Some(replacement) => self.table.push(replacement)?,
+            None => Resource::new_own(self.table.push(Replayed)?.rep()),
+        }))
     }
 
     fn write(
         &mut self,
         replacement: Resource<Replacement>,
         bytes: Vec<u8>,
-    ) -> Result<Result<(), files::FileError>> {
+    ) -> Result<std::result::Result<(), files::FileError>> {
         self.budget.charge_host_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
-        let replacement = self.table.get_mut(&replacement)?;
-        Ok(replacement.write(&bytes).map_err(file_error))
+        let ask =
+            || format!("replace-write {} {} bytes {}", replacement.rep(), bytes.len(), Digest::of(&bytes));
+        let answer: Answer<()> = taped!(self.tape.clone(), ask(), {
+            Ok(self.table.get_mut(&replacement)?.write(&bytes).map_err(|refusal| words(&refusal)))
+        });
+        Ok(answer?.map_err(file_error))
     }
 
-    fn commit(&mut self, replacement: Resource<Replacement>) -> Result<Result<(), files::FileError>> {
-        let replacement = self.table.get_mut(&replacement)?;
-        Ok(replacement.commit().map_err(file_error))
+    fn commit(
+        &mut self,
+        replacement: Resource<Replacement>,
+    ) -> Result<std::result::Result<(), files::FileError>> {
+        let ask = || format!("replace-commit {}", replacement.rep());
+        let answer: Answer<()> = taped!(self.tape.clone(), ask(), {
+            Ok(self.table.get_mut(&replacement)?.commit().map_err(|refusal| words(&refusal)))
+        });
+        Ok(answer?.map_err(file_error))
     }
 
     fn drop(&mut self, replacement: Resource<Replacement>) -> Result<()> {
+        if self.tape.as_ref().is_some_and(Tape::is_replay) {
+            self.table.delete(Resource::<Replayed>::new_own(replacement.rep()))?;
+            return Ok(());
+        }
         // Its drop removes what was not committed.
         drop(self.table.delete(replacement)?);
         Ok(())
     }
 }
 
-fn file_error(refusal: FsRefusal) -> files::FileError {
-    files::FileError { kind: refusal.kind().to_owned(), message: refusal.to_string() }
+fn words(refusal: &FsRefusal) -> (String, String) {
+    (refusal.kind().to_owned(), refusal.to_string())
+}
+
+fn file_error((kind, message): (String, String)) -> files::FileError {
+    files::FileError { kind, message }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::io::AsyncRead;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +19,7 @@ use super::outbox::Outbox;
 use super::read::{self, Refused};
 use super::reply::{Refusal, Reply};
 use super::request::{ClientAnswer, Request, SessionName, Time, tool_call};
-use super::{MAX_CALLS, MAX_LINE_BYTES, MAX_SESSIONS, SessionOf};
+use super::{MAX_BYTES_IN_FLIGHT, MAX_CALLS, MAX_LINE_BYTES, MAX_SESSIONS, SessionOf};
 use crate::call::ToolCall;
 use crate::format::{Format, Strict};
 use crate::runtime::{Batch, Call, Session};
@@ -33,6 +34,10 @@ pub(super) struct Connection {
     questions: Questions,
     tasks: JoinSet<()>,
     stop: CancellationToken,
+    /// What calls in flight leave of the bytes of their lines.
+    room: Arc<Semaphore>,
+    /// Bytes of the line that is read.
+    line_bytes: usize,
 }
 
 impl Connection {
@@ -45,6 +50,8 @@ impl Connection {
             questions: Questions::default(),
             tasks: JoinSet::new(),
             stop,
+            room: Arc::new(Semaphore::new(MAX_BYTES_IN_FLIGHT)),
+            line_bytes: 0,
         }
     }
 
@@ -86,6 +93,7 @@ impl Connection {
     }
 
     async fn line(&mut self, line: Line) {
+        self.line_bytes = if let Line::Whole(line) = &line { line.len() } else { 0 };
         let request = match line {
             Line::Whole(line) => read::request(line),
             Line::TooLong => Err(Refused {
@@ -207,9 +215,18 @@ impl Connection {
                 format!("{MAX_CALLS} calls are in flight; send more when some have ended"),
             ));
         }
+        let bytes = u32::try_from(self.line_bytes).unwrap_or(u32::MAX);
+        let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(bytes) else {
+            return Err((
+                Refusal::TooMany,
+                format!(
+                    "the calls in flight have more than {MAX_BYTES_IN_FLIGHT} bytes together; send more when some have ended"
+                ),
+            ));
+        };
         let cancel = self.flights.begin(&id);
         let (outbox, questions, flights) =
             (self.outbox.clone(), self.questions.clone(), self.flights.clone());
-        Ok(Flight { id, cancel, outbox, questions, flights })
+        Ok(Flight { id, cancel, outbox, questions, flights, _room: room })
     }
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::approver::{Client, Questions};
@@ -22,6 +23,8 @@ pub(super) struct Flight {
     pub outbox: Outbox,
     pub questions: Questions,
     pub flights: Flights,
+    /// What its line takes of all lines in flight.
+    pub _room: OwnedSemaphorePermit,
 }
 
 impl Flight {

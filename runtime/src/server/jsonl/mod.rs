@@ -47,6 +47,9 @@ pub const MAX_LINE_BYTES: usize = 33 << 20;
 /// Calls of one connection that may be in flight: as many as wait for cells by default. A batch counts as one.
 pub const MAX_CALLS: usize = 1024;
 
+/// Bytes of the lines of all calls of one connection that may be in flight together: one of the longest, and as much again.
+pub const MAX_BYTES_IN_FLIGHT: usize = 66 << 20;
+
 /// Names of sessions that one connection may use.
 pub const MAX_SESSIONS: usize = 1024;
 

@@ -10,11 +10,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::answer;
 use super::approval::{Asked, Form, asking};
-use super::connection::{Connection, Parked, Resumed, Running};
+use super::client::{Parked, Resumed};
+use super::connection::{Connection, Running};
 use super::frame::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
-use super::outputs::Kept;
 use super::speech::Speech;
 use super::version::Terms;
+use super::writer::Writer;
 use crate::call::{ErrorKind, Outcome, ToolCall};
 use crate::policy::Answer;
 use crate::sandbox::catch_unwind;
@@ -25,12 +26,26 @@ const EVENTS: usize = 64;
 /// One call of a client's.
 pub(super) struct Calling {
     pub connection: Arc<Connection>,
+    /// Where what it says and its answer go.
+    pub writer: Writer,
     pub terms: Terms,
     pub name: String,
     /// As they came, where the client may have to come back with them.
     pub arguments: Value,
     pub id: Value,
     pub running: Running,
+}
+
+/// A call that has an identifier, and is to be run.
+pub(super) struct Started {
+    pub calling: Calling,
+    pub call: ToolCall,
+}
+
+impl Started {
+    pub async fn run(self) {
+        self.calling.run(self.call).await;
+    }
 }
 
 /// A question that waits for its client to come back.
@@ -41,12 +56,12 @@ struct Open {
 }
 
 impl Calling {
-    pub async fn run(mut self, call: ToolCall) {
+    async fn run(mut self, call: ToolCall) {
         let (sink, mut events) = mpsc::channel(EVENTS);
         let (ask, mut questions) = mpsc::channel::<Asked>(1);
         let (resume, mut resumed) = mpsc::channel::<Resumed>(1);
         let mut speech = Speech { tool: self.name.clone(), terms: self.terms.clone(), done: None };
-        let mut call = self.connection.session.call(call).cancel(self.running.end.clone());
+        let mut call = self.connection.client.session.call(call).cancel(self.running.end.clone());
         if speech.is_wanted() {
             call = call.events(sink);
         } else {
@@ -58,20 +73,34 @@ impl Calling {
         let ended = loop {
             tokio::select! {
                 biased;
-                Some(event) = events.recv() => speech.tell(event, &self.connection.writer),
+                Some(event) = events.recv() => speech.tell(event, &self.writer),
                 Some(asked) = questions.recv() => open = self.ask(asked, &resume).await,
                 Some(resumed) = resumed.recv() => self.resumed(resumed, open.take()),
                 ended = &mut call => break ended,
+                () = self.writer.closed(), if open.is_none() && !self.is_unwanted() => self.abandon(),
             }
         };
         while let Ok(event) = events.try_recv() {
-            speech.tell(event, &self.connection.writer);
+            speech.tell(event, &self.writer);
         }
         match open {
             // The client waits for nothing now: it was asked to come back, and has not.
-            Some(open) => self.connection.unpark(&open.key),
+            Some(open) => {
+                self.connection.client.forget(&open.key);
+                ended.iter().for_each(|outcome| self.connection.client.ended(outcome));
+            }
             None => self.answer(ended.ok()).await,
         }
+    }
+
+    fn is_unwanted(&self) -> bool {
+        self.running.is_unwanted.is_cancelled()
+    }
+
+    /// Ends the call, since nobody reads its answer.
+    fn abandon(&self) {
+        self.running.is_unwanted.cancel();
+        self.running.end.cancel();
     }
 
     /// Brings a question to the client. One that it is to come back with is returned.
@@ -79,7 +108,7 @@ impl Calling {
         let Asked { question, answered } = asked;
         let form = Form::new(&question);
         if !self.terms.is_current() {
-            tokio::spawn(ask_now(Arc::clone(&self.connection), form, answered));
+            tokio::spawn(ask_now(Arc::clone(&self.connection), self.writer.clone(), form, answered));
             return None;
         }
         let parked = Parked {
@@ -88,22 +117,25 @@ impl Calling {
             end: self.running.end.clone(),
             resume: resume.clone(),
         };
-        let Ok(key) = self.connection.park(&self.id, parked) else {
+        let Ok(key) = self.connection.client.park(parked) else {
             let _ = answered.send(Answer::Deny(None));
             return None;
         };
+        self.connection.ended(&self.id);
         let result = json!({
             "resultType": "input_required",
             "inputRequests": { Form::KEY: { "method": "elicitation/create", "params": form.params() } },
             "requestState": key,
         });
-        self.connection.writer.send(&answer::message(&self.id, result)).await;
+        self.writer.send(&answer::message(&self.id, result)).await;
         Some(Open { key, form, answered })
     }
 
     fn resumed(&mut self, resumed: Resumed, open: Option<Open>) {
         self.id = resumed.id;
         self.running = resumed.running;
+        self.writer = resumed.writer;
+        self.connection = resumed.connection;
         if let Some(open) = open {
             let _ = open.answered.send(open.form.answer(resumed.answer.as_ref()));
         }
@@ -112,19 +144,17 @@ impl Calling {
     /// Answers, unless nobody wants to know. The identifier is free from then on, not before.
     async fn answer(&self, ended: Option<Outcome>) {
         let connection = &self.connection;
-        if self.running.is_unwanted.is_cancelled() {
+        ended.iter().for_each(|outcome| connection.client.ended(outcome));
+        if self.is_unwanted() {
             return connection.ended(&self.id);
         }
         let message = match ended {
-            Some(outcome) => {
-                Kept::of(&outcome).into_iter().for_each(|kept| connection.keep(kept));
-                self.told(&outcome)
-            }
+            Some(outcome) => self.told(&outcome),
             None => Refusal::new(INTERNAL_ERROR, "toolcell itself failed, which is a fault to be reported")
                 .message(&self.id),
         };
         connection.ended(&self.id);
-        connection.writer.send(&message).await;
+        self.writer.send(&message).await;
     }
 
     fn told(&self, outcome: &Outcome) -> Value {
@@ -140,12 +170,17 @@ impl Calling {
 }
 
 /// Asks while the call waits, as clients with a handshake are asked.
-async fn ask_now(connection: Arc<Connection>, form: Form, mut answered: oneshot::Sender<Answer>) {
+async fn ask_now(
+    connection: Arc<Connection>,
+    writer: Writer,
+    form: Form,
+    mut answered: oneshot::Sender<Answer>,
+) {
     let (id, answer) = connection.ask();
     let request = json!({
         "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": form.params(),
     });
-    connection.writer.send(&request).await;
+    writer.send(&request).await;
     tokio::select! {
         result = answer => {
             let _ = answered.send(form.answer(result.ok().flatten().as_ref()));
@@ -153,7 +188,7 @@ async fn ask_now(connection: Arc<Connection>, form: Form, mut answered: oneshot:
         () = answered.closed() => {
             connection.unask(&id);
             let params = json!({ "requestId": id, "reason": "the call has ended" });
-            connection.writer.send(&super::speech::notification("notifications/cancelled", params)).await;
+            writer.send(&super::speech::notification("notifications/cancelled", params)).await;
         }
     }
 }

@@ -15,7 +15,7 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Tells the client of changes until the runtime is gone.
 pub(super) async fn watch(connection: Arc<Connection>) {
-    let mut changes = connection.runtime.changes();
+    let mut changes = connection.client.runtime.changes();
     while changes.changed().await.is_ok() {
         tokio::time::sleep(TOGETHER).await;
         changes.borrow_and_update();

@@ -1,15 +1,15 @@
-//! One client: what it said of itself, what runs for it, and the way of each of its messages.
+//! One connection: what its client said of itself, what runs for it, and the way of each of its messages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::Form;
-use super::calling::Calling;
+use super::calling::{Calling, Started};
+use super::client::{Client, Resumed};
 use super::frame::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, Refusal, read};
 use super::lines::{Line, MAX_LINE};
 use super::speech::Level;
@@ -17,9 +17,6 @@ use super::version::{HANDSHAKE, NEWEST_HANDSHAKE, Terms};
 use super::writer::Writer;
 use super::{answer, changes, lists, outputs};
 use crate::call::ToolCall;
-use crate::error::Result;
-use crate::output::Handle;
-use crate::runtime::{Runtime, Session};
 
 /// Calls at once; those beyond are refused, or a client could fill memory with what waits.
 const MAX_RUNNING: usize = 4096;
@@ -27,11 +24,9 @@ const MAX_RUNNING: usize = 4096;
 /// Entries of a request's metadata that a tool may see: where the caller's trace goes on.
 const PASSED_ON: [&str; 2] = ["traceparent", "tracestate"];
 
-/// One client.
+/// One connection: a pair of streams, a session of HTTP, or one request that says everything itself.
 pub(super) struct Connection {
-    pub runtime: Runtime,
-    pub session: Session,
-    pub writer: Writer,
+    pub client: Arc<Client>,
     state: Mutex<State>,
 }
 
@@ -43,12 +38,19 @@ struct State {
     running: HashMap<String, Running>,
     /// Requests of ours that the client has not answered.
     asked: HashMap<String, oneshot::Sender<Option<Value>>>,
-    /// Calls that wait for their client to come back with an answer, by the state that it was given.
-    parked: HashMap<String, Parked>,
-    /// The identifiers of subscriptions to changes of the list of tools.
-    subscriptions: Vec<Value>,
-    outputs: Vec<outputs::Kept>,
+    /// The identifiers of subscriptions, each with whether it is to changes of the list of tools.
+    subscriptions: Vec<(Value, bool)>,
+    /// Where messages go that belong to no request.
+    listener: Option<Writer>,
+    /// Whether there was a change while nobody listened.
+    is_behind: bool,
     count: u64,
+}
+
+impl State {
+    fn is_subscribed(&self, id: &Value) -> bool {
+        self.subscriptions.iter().any(|(known, _)| known == id)
+    }
 }
 
 /// A call that runs.
@@ -60,44 +62,26 @@ pub(super) struct Running {
     pub is_unwanted: CancellationToken,
 }
 
-/// A call that waits for an answer which comes with another request.
-pub(super) struct Parked {
-    pub name: String,
-    pub arguments: Value,
-    pub end: CancellationToken,
-    pub resume: mpsc::Sender<Resumed>,
-}
-
-/// The request that a parked call goes on with.
-pub(super) struct Resumed {
-    pub id: Value,
-    pub running: Running,
-    pub answer: Option<Value>,
-}
-
 impl Connection {
-    pub fn new(runtime: Runtime, writer: Writer) -> Result<Self> {
-        // As unguessable as a handle, and made the same way.
-        let name = format!("mcp-{}", Handle::random()?.as_str().trim_start_matches("o-"));
-        let session = runtime.session(name);
-        outputs::add_tool(&runtime, &session);
+    pub fn new(client: Arc<Client>, listener: Option<Writer>) -> Self {
         let state = State {
             handshake: Terms { level: Some(Level::Info), ..Terms::handshake(NEWEST_HANDSHAKE, None) },
             is_open: false,
             running: HashMap::new(),
             asked: HashMap::new(),
-            parked: HashMap::new(),
             subscriptions: Vec::new(),
-            outputs: Vec::new(),
+            listener,
+            is_behind: false,
             count: 0,
         };
-        Ok(Self { runtime, session, writer, state: Mutex::new(state) })
+        Self { client, state: Mutex::new(state) }
     }
 
-    /// Does what a line asks for. Calls go into `calls`; everything else is done when this returns.
-    pub async fn take(self: &Arc<Self>, line: Line, calls: &mut JoinSet<()>) {
+    /// Does what a line asks for, and answers it into `writer`. A call that it starts is returned, to be run; everything
+    /// else is done when this returns.
+    pub async fn take(self: &Arc<Self>, line: Line, writer: &Writer) -> Option<Started> {
         if line.is_blank() {
-            return;
+            return None;
         }
         let message = match line {
             Line::Whole(line) => read(&line),
@@ -107,10 +91,26 @@ impl Connection {
             }
         };
         match message {
-            Ok(Message::Request { id, method, params }) => self.request(id, &method, params, calls).await,
-            Ok(Message::Notification { method, params }) => self.notification(&method, &params),
-            Ok(Message::Response { id, result }) => self.response(&id, result),
-            Err((id, refusal)) => self.writer.send(&refusal.message(&id)).await,
+            Ok(message) => self.receive(message, writer).await,
+            Err((id, refusal)) => {
+                writer.send(&refusal.message(&id)).await;
+                None
+            }
+        }
+    }
+
+    /// Does what a message asks for, as [`take`](Self::take) does.
+    pub async fn receive(self: &Arc<Self>, message: Message, writer: &Writer) -> Option<Started> {
+        match message {
+            Message::Request { id, method, params } => self.request(id, &method, params, writer).await,
+            Message::Notification { method, params } => {
+                self.notification(&method, &params);
+                None
+            }
+            Message::Response { id, result } => {
+                self.response(&id, result);
+                None
+            }
         }
     }
 
@@ -119,43 +119,46 @@ impl Connection {
         id: Value,
         method: &str,
         params: Map<String, Value>,
-        calls: &mut JoinSet<()>,
-    ) {
+        writer: &Writer,
+    ) -> Option<Started> {
         let handshake = self.state().handshake.clone();
-        let terms = match Terms::of(method, &params, &handshake) {
-            Ok(terms) => terms,
-            Err(refusal) => return self.writer.send(&refusal.message(&id)).await,
-        };
-        let answered = match method {
-            "tools/call" => match self.call(&id, params, &terms, calls) {
-                Ok(()) => return,
-                Err(refusal) => Err(refusal),
+        let answered = match Terms::of(method, &params, &handshake) {
+            Err(refusal) => Err(refusal),
+            Ok(terms) => match method {
+                "tools/call" => match self.call(&id, params, &terms, writer) {
+                    Ok(started) => return started,
+                    Err(refusal) => Err(refusal),
+                },
+                "subscriptions/listen" if terms.is_current() => match self.subscribe(&id, &params) {
+                    Ok(acknowledged) => {
+                        writer.send(&acknowledged).await;
+                        return None;
+                    }
+                    Err(refusal) => Err(refusal),
+                },
+                _ => self.answer(method, &params, &terms),
             },
-            "subscriptions/listen" if terms.is_current() => match self.subscribe(&id, &params) {
-                Ok(acknowledged) => return self.writer.send(&acknowledged).await,
-                Err(refusal) => Err(refusal),
-            },
-            _ => self.answer(method, &params, &terms),
         };
         let message = match answered {
             Ok(result) => answer::message(&id, result),
             Err(refusal) => refusal.message(&id),
         };
-        self.writer.send(&message).await;
+        writer.send(&message).await;
+        None
     }
 
     /// What is answered at once.
     fn answer(&self, method: &str, params: &Map<String, Value>, terms: &Terms) -> Result<Value, Refusal> {
         let is_current = terms.is_current();
         match method {
-            "initialize" => self.initialize(params),
-            "server/discover" => Ok(lists::discovered(&self.runtime)),
+            "initialize" if !is_current => self.initialize(params),
+            "server/discover" => Ok(lists::discovered(&self.client.runtime)),
             "ping" if !is_current => Ok(json!({})),
             "logging/setLevel" if !is_current => self.set_level(params),
-            "tools/list" => lists::tools(&self.session, params, terms),
-            "resources/list" => Ok(answer::listed(outputs::list(&self.state().outputs), terms)),
+            "tools/list" => lists::tools(&self.client.session, params, terms),
+            "resources/list" => Ok(answer::listed(self.client.outputs(), terms)),
             "resources/templates/list" => Ok(answer::listed(outputs::templates(), terms)),
-            "resources/read" => outputs::read(&self.session, &self.runtime, params, terms),
+            "resources/read" => outputs::read(&self.client.session, &self.client.runtime, params, terms),
             _ => Err(Refusal::new(METHOD_NOT_FOUND, format!("there is no method `{}`", printable(method)))),
         }
     }
@@ -168,7 +171,7 @@ impl Connection {
         let mut state = self.state();
         state.handshake = Terms::handshake(version, params.get("capabilities"));
         state.is_open = true;
-        Ok(lists::initialized(&self.runtime, version))
+        Ok(lists::initialized(&self.client.runtime, version))
     }
 
     fn set_level(&self, params: &Map<String, Value>) -> Result<Value, Refusal> {
@@ -184,14 +187,16 @@ impl Connection {
         id: &Value,
         mut params: Map<String, Value>,
         terms: &Terms,
-        calls: &mut JoinSet<()>,
-    ) -> Result<(), Refusal> {
+        writer: &Writer,
+    ) -> Result<Option<Started>, Refusal> {
         let Some(Value::String(name)) = params.shift_remove("name") else {
             return Err(Refusal::new(INVALID_PARAMS, "`name` must be the name of a tool"));
         };
         let arguments = params.shift_remove("arguments").unwrap_or_default();
         if let Some(state) = params.get("requestState").filter(|_| terms.is_current()) {
-            return self.resume(id, state, &name, &arguments, params.get("inputResponses"));
+            let key = state.as_str().unwrap_or_default();
+            let answer = params.get("inputResponses").and_then(|answers| answers.get(Form::KEY)).cloned();
+            return self.resume(id, (key, &name, &arguments), answer, writer).map(|()| None);
         }
         let running = self.begin(id)?;
         let mut call = ToolCall::new(&name, arguments.clone()).id(id.clone());
@@ -202,26 +207,27 @@ impl Connection {
         }
         let calling = Calling {
             connection: Arc::clone(self),
+            writer: writer.clone(),
             terms: terms.clone(),
             name,
             arguments: if terms.elicits && terms.is_current() { arguments } else { Value::Null },
             id: id.clone(),
             running,
         };
-        calls.spawn(calling.run(call));
-        Ok(())
+        Ok(Some(Started { calling, call }))
     }
 
     /// Notes that a call runs. Of two with one identifier, the answers could not be told apart.
     fn begin(&self, id: &Value) -> Result<Running, Refusal> {
         let mut state = self.state();
-        if state.running.contains_key(&id.to_string()) || state.subscriptions.contains(id) {
+        let is_subscribed = state.is_subscribed(id);
+        if state.running.contains_key(&id.to_string()) || is_subscribed {
             return Err(Refusal::new(INVALID_REQUEST, "a request with this `id` is still running"));
         }
         if state.running.len() >= MAX_RUNNING {
             return Err(Refusal::new(INVALID_REQUEST, format!("{MAX_RUNNING} calls are running already")));
         }
-        let running = Running::default();
+        let running = Running { end: self.client.end.child_token(), ..Running::default() };
         state.running.insert(id.to_string(), running.clone());
         Ok(running)
     }
@@ -232,46 +238,28 @@ impl Connection {
     }
 
     fn resume(
-        &self,
+        self: &Arc<Self>,
         id: &Value,
-        given: &Value,
-        name: &str,
-        arguments: &Value,
-        answers: Option<&Value>,
+        (key, name, arguments): (&str, &str, &Value),
+        answer: Option<Value>,
+        writer: &Writer,
     ) -> Result<(), Refusal> {
-        let key = given.as_str().unwrap_or_default();
         let running = self.begin(id)?;
-        let mut state = self.state();
-        let is_same = |parked: &Parked| parked.name == name && parked.arguments == *arguments;
-        let parked = if state.parked.get(key).is_some_and(is_same) { state.parked.remove(key) } else { None };
-        let answer = answers.and_then(|answers| answers.get(Form::KEY)).cloned();
-        let running = Running { end: parked.as_ref().map(|p| p.end.clone()).unwrap_or_default(), ..running };
-        if let Some(known) = state.running.get_mut(&id.to_string()) {
-            *known = running.clone();
-        }
-        drop(state);
-        let resumed = Resumed { id: id.clone(), running, answer };
-        if parked.is_some_and(|parked| parked.resume.try_send(resumed).is_ok()) {
-            return Ok(());
+        if let Some(parked) = self.client.unpark(key, name, arguments) {
+            let running = Running { end: parked.end.clone(), ..running };
+            if let Some(known) = self.state().running.get_mut(&id.to_string()) {
+                *known = running.clone();
+            }
+            let (connection, writer) = (Arc::clone(self), writer.clone());
+            let resumed = Resumed { id: id.clone(), running, writer, connection, answer };
+            if parked.resume.try_send(resumed).is_ok() {
+                return Ok(());
+            }
         }
         self.ended(id);
         let told = "`requestState` is of no call of this tool with these arguments that waits for an answer; \
                     make the call again without it";
         Err(Refusal::new(INVALID_PARAMS, told))
-    }
-
-    /// Keeps a call until its client comes back with the state that this returns.
-    pub fn park(&self, id: &Value, parked: Parked) -> Result<String> {
-        let key = Handle::random()?.as_str().to_owned();
-        let mut state = self.state();
-        state.running.remove(&id.to_string());
-        state.parked.insert(key.clone(), parked);
-        Ok(key)
-    }
-
-    /// Forgets a call that has ended before its client came back.
-    pub fn unpark(&self, key: &str) {
-        self.state().parked.remove(key);
     }
 
     /// Notes a request of ours; its answer is nothing if the client refuses, or the connection ends.
@@ -299,7 +287,7 @@ impl Connection {
         let id = params.get("requestId");
         let (Some(id), "notifications/cancelled") = (id, method) else { return };
         let mut state = self.state();
-        state.subscriptions.retain(|known| known != id);
+        state.subscriptions.retain(|(known, _)| known != id);
         if let Some(running) = state.running.get(&id.to_string()) {
             running.is_unwanted.cancel();
             running.end.cancel();
@@ -318,32 +306,64 @@ impl Connection {
         if state.subscriptions.len() >= MAX_RUNNING {
             return Err(Refusal::new(INVALID_REQUEST, "there are too many subscriptions"));
         }
-        state.subscriptions.push(id.clone());
+        state.subscriptions.push((id.clone(), wants_tools));
         Ok(changes::acknowledgement(id, wants_tools))
+    }
+
+    /// Whether there was a handshake.
+    #[cfg(feature = "http")]
+    pub fn is_open(&self) -> bool {
+        self.state().is_open
+    }
+
+    /// Whether a subscription of that identifier is open.
+    #[cfg(feature = "http")]
+    pub fn is_subscribed(&self, id: &Value) -> bool {
+        self.state().is_subscribed(id)
+    }
+
+    /// Sends what belongs to no request to `writer` from now on, and what was missed at once.
+    #[cfg(feature = "http")]
+    pub async fn listen(&self, writer: Writer) {
+        let is_behind = {
+            let mut state = self.state();
+            state.listener = Some(writer.clone());
+            std::mem::take(&mut state.is_behind)
+        };
+        if is_behind {
+            writer.send(&changes::plain()).await;
+        }
+    }
+
+    /// Sends nothing any more that belongs to no request.
+    #[cfg(feature = "http")]
+    pub fn unlisten(&self) {
+        self.state().listener = None;
     }
 
     /// Notifications that the tools have changed, for everybody who wants to know.
     pub async fn tell_change(&self) {
-        let messages: Vec<Value> = {
-            let state = self.state();
-            let plain = state.is_open.then(changes::plain);
-            plain.into_iter().chain(state.subscriptions.iter().map(changes::subscribed)).collect()
+        let (listener, messages) = {
+            let mut state = self.state();
+            let listener = state.listener.clone().filter(|listener| !listener.is_closed());
+            let Some(listener) = listener else {
+                state.is_behind = state.is_open;
+                return;
+            };
+            let wanted = state.subscriptions.iter().filter(|(_, wants_tools)| *wants_tools);
+            let subscribed = wanted.map(|(id, _)| changes::subscribed(id));
+            let messages: Vec<Value> =
+                state.is_open.then(changes::plain).into_iter().chain(subscribed).collect();
+            (listener, messages)
         };
         for message in &messages {
-            self.writer.send(message).await;
+            listener.send(message).await;
         }
-    }
-
-    /// Notes a full output, to be listed.
-    pub fn keep(&self, kept: outputs::Kept) {
-        outputs::add(&mut self.state().outputs, kept);
     }
 
     /// Nobody answers any more.
     pub fn close_questions(&self) {
-        let mut state = self.state();
-        state.asked.clear();
-        state.parked.drain().for_each(|(_, parked)| parked.end.cancel());
+        self.state().asked.clear();
     }
 
     /// Ends everything that runs.
@@ -353,9 +373,13 @@ impl Connection {
 
     /// Says that there will be no more notifications.
     pub async fn end_subscriptions(&self) {
-        let subscriptions = std::mem::take(&mut self.state().subscriptions);
-        for id in subscriptions {
-            self.writer.send(&changes::ended(&id)).await;
+        let (listener, subscriptions) = {
+            let mut state = self.state();
+            (state.listener.clone(), std::mem::take(&mut state.subscriptions))
+        };
+        let Some(listener) = listener else { return };
+        for (id, _) in subscriptions {
+            listener.send(&changes::ended(&id)).await;
         }
     }
 

@@ -1,11 +1,15 @@
-//! The Model Context Protocol over a pair of streams: one line a message, every call through [`Session::call`].
+//! The Model Context Protocol, over a pair of streams with one line a message, and by [`http`]: every call through
+//! [`Session::call`].
 
 mod answer;
 mod approval;
 mod calling;
 mod changes;
+mod client;
 mod connection;
 mod frame;
+#[cfg(feature = "http")]
+pub mod http;
 mod id;
 mod lines;
 mod lists;
@@ -28,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 #[cfg(doc)]
 use crate::runtime::Session;
+use client::Client;
 use connection::Connection;
 use writer::Writer;
 
@@ -35,7 +40,7 @@ use writer::Writer;
 const GRACE: Duration = Duration::from_millis(1500);
 
 /// How long a cancelled call may take to end; one that is stuck in the operating system is left behind.
-const ENDING: Duration = Duration::from_secs(5);
+pub(in crate::server) const ENDING: Duration = Duration::from_secs(5);
 
 /// How long the last replies may take to be read.
 const FLUSHING: Duration = Duration::from_secs(1);
@@ -57,36 +62,42 @@ pub async fn serve(
 ) -> Result<()> {
     let mut lines = lines::read(input).map_err(|error| unstarted(&error))?;
     let (writer, mut written) = Writer::start(output).map_err(|error| unstarted(&error))?;
-    let connection = Arc::new(Connection::new(runtime, writer)?);
+    let client = Arc::new(Client::unnamed(runtime, None)?);
+    let connection = Arc::new(Connection::new(client, Some(writer.clone())));
     let watching = tokio::spawn(changes::watch(Arc::clone(&connection)));
     let mut calls = JoinSet::new();
     loop {
         tokio::select! {
             line = lines.recv() => match line {
-                Some(line) => connection.take(line, &mut calls).await,
+                Some(line) => {
+                    if let Some(call) = connection.take(line, &writer).await {
+                        calls.spawn(call.run());
+                    }
+                }
                 None => break,
             },
             // Keeps the set as small as what runs.
             Some(_) = calls.join_next() => {}
-            () = connection.writer.closed() => break,
+            () = writer.closed() => break,
             () = stop.cancelled() => break,
         }
     }
-    end(&connection, &mut calls, &stop).await;
+    end(&connection, &writer, &mut calls, &stop).await;
     watching.abort();
     let _ = watching.await;
-    drop(connection);
+    drop((connection, writer));
     let _ = timeout(FLUSHING, written.recv()).await;
     Ok(())
 }
 
 /// Lets calls finish, cancels what has not, and waits for both.
-async fn end(connection: &Connection, calls: &mut JoinSet<()>, stop: &CancellationToken) {
+async fn end(connection: &Connection, writer: &Writer, calls: &mut JoinSet<()>, stop: &CancellationToken) {
     connection.close_questions();
+    connection.client.end_parked();
     let is_over = tokio::select! {
         biased;
         () = stop.cancelled() => false,
-        () = connection.writer.closed() => false,
+        () = writer.closed() => false,
         finished = timeout(GRACE, all(calls)) => finished.is_ok(),
     };
     if !is_over {

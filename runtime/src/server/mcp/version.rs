@@ -14,7 +14,7 @@ pub(super) const HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18
 /// The revision of a client that has not said which.
 pub(super) const NEWEST_HANDSHAKE: &str = "2025-11-25";
 
-const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 

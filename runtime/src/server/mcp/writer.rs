@@ -1,4 +1,4 @@
-//! The one writer of the output.
+//! Messages on their way out: to the one writer of an output, or into the answer of one request.
 
 use std::io::{self, Write};
 
@@ -11,16 +11,43 @@ const QUEUE: usize = 256;
 /// Bytes that are written at once where many messages wait.
 const AT_ONCE: usize = 64 << 10;
 
-/// Gives messages to the thread that owns the output.
+/// A message on its way out.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// With its newline.
+    pub line: Vec<u8>,
+    /// Whether it answers a request.
+    pub is_answer: bool,
+    /// The code of the error that it is, if it is one.
+    pub code: Option<i64>,
+}
+
+impl Outgoing {
+    fn new(message: &Value) -> Self {
+        let code = message.get("error").and_then(|error| error.get("code")).and_then(Value::as_i64);
+        // JSON has no newline outside of strings, and in them it is escaped: a message is one line whatever it holds.
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        Self { line, is_answer: message.get("method").is_none(), code }
+    }
+}
+
+/// Gives messages to whoever owns the output.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
-    messages: Sender<Vec<u8>>,
+    messages: Sender<Outgoing>,
 }
 
 impl Writer {
+    /// A writer whose messages are taken from the receiver; where that is dropped, nobody reads.
+    pub fn channel() -> (Self, Receiver<Outgoing>) {
+        let (messages, received) = channel(QUEUE);
+        (Self { messages }, received)
+    }
+
     /// Starts the thread. The receiver ends once everything is written, or cannot be.
     pub fn start(mut output: impl Write + Send + 'static) -> io::Result<(Self, Receiver<()>)> {
-        let (messages, received) = channel(QUEUE);
+        let (writer, received) = Self::channel();
         let (done, written) = channel(1);
         let writing = move || {
             // What goes wrong here has no reader: dropping the queue tells the connection.
@@ -28,19 +55,24 @@ impl Writer {
             drop(done);
         };
         std::thread::Builder::new().name("mcp-output".to_owned()).spawn(writing)?;
-        Ok((Self { messages }, written))
+        Ok((writer, written))
     }
 
     /// Writes a message, after all before it.
     pub async fn send(&self, message: &Value) {
-        let _ = self.messages.send(line(message)).await;
+        let _ = self.messages.send(Outgoing::new(message)).await;
     }
 
     /// Writes a message that nobody misses, unless others wait already.
     pub fn offer(&self, message: &Value) {
         if self.messages.capacity() > QUEUE / 2 {
-            let _ = self.messages.try_send(line(message));
+            let _ = self.messages.try_send(Outgoing::new(message));
         }
+    }
+
+    /// Whether nobody reads any more.
+    pub fn is_closed(&self) -> bool {
+        self.messages.is_closed()
     }
 
     /// Waits until nobody reads any more.
@@ -49,19 +81,13 @@ impl Writer {
     }
 }
 
-/// JSON has no newline outside of strings, and in them it is escaped: a message is one line whatever it holds.
-fn line(message: &Value) -> Vec<u8> {
-    let mut line = message.to_string().into_bytes();
-    line.push(b'\n');
-    line
-}
-
-fn write_all(mut messages: Receiver<Vec<u8>>, output: &mut impl Write) -> io::Result<()> {
-    while let Some(mut bytes) = messages.blocking_recv() {
+fn write_all(mut messages: Receiver<Outgoing>, output: &mut impl Write) -> io::Result<()> {
+    while let Some(first) = messages.blocking_recv() {
+        let mut bytes = first.line;
         while bytes.len() < AT_ONCE
             && let Ok(more) = messages.try_recv()
         {
-            bytes.extend(more);
+            bytes.extend(more.line);
         }
         output.write_all(&bytes)?;
         output.flush()?;

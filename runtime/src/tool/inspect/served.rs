@@ -13,7 +13,7 @@ const WASI_PATCH: u64 = 12;
 pub enum Capability {
     /// Directories.
     Dirs,
-    /// HTTP requests; not served by this version.
+    /// Requests over HTTP.
     Http,
     /// Configuration values.
     Config,
@@ -28,7 +28,7 @@ impl Capability {
     pub fn setting(self) -> &'static str {
         match self {
             Self::Dirs => "needs `grant.dirs`",
-            Self::Http => "this version serves no HTTP",
+            Self::Http => "needs `grant.http`",
             Self::Config => "needs `config`",
             Self::State => "needs `grant.state`",
             Self::Sockets => "sockets are never granted",
@@ -40,7 +40,8 @@ impl Capability {
             Self::Dirs => !grant.dirs.is_empty(),
             Self::Config => !grant.config.is_empty(),
             Self::State => grant.state != StateScope::None,
-            Self::Http | Self::Sockets => false,
+            Self::Http => !grant.http.is_empty(),
+            Self::Sockets => false,
         }
     }
 }

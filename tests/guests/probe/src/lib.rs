@@ -15,6 +15,7 @@ mod paths;
 mod process;
 mod raw;
 mod state;
+mod witness;
 
 struct Probe;
 

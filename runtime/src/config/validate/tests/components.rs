@@ -219,3 +219,15 @@ fn grants_that_cannot_work_are_refused() {
       → toolcell.toml:4: `component.a.grant.env."A=B"`: a name must not be empty nor contain `=` or a zero byte
     "#);
 }
+
+#[test]
+fn places_for_requests_that_cannot_be_meant_are_refused() {
+    let refusals = refusals(&[
+        "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = [\n  \"https://api.example.org\",\n  \"localhost\",\n  \"*\",\n  \"example.org:99999\",\n  \"https://a.org/v1\",\n  \"https://*.org\",\n]",
+        "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = [\n  3,\n]",
+        "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = [{ origins = \"https://a.org\" }, { methods = [\"GET\"] }]",
+        "[component.a]\npath = \"builtin:files\"\n[component.a.grant]\nhttp = [{ origin = \"https://a.org\", methods = [\"get\"], paths = [\"v1\"], headers = { authorization = { secret = \"key\" }, host = { secret = \"key\" }, x = {} } }]",
+        "[component.a]\npath = \"builtin:files\"\nsecrets = { key = { env = \"KEY\" } }\n[component.a.grant]\nhttp = [\n  { origin = \"http://a.org\", headers = { x = { secret = \"key\" } } },\n  { origin = \"https://*\", private = true, methods = [] },\n  { origin = \"http://a.org\", ca = \"roots.pem\" },\n]",
+    ]);
+    insta::assert_snapshot!("places_for_requests", refusals);
+}

@@ -1,0 +1,140 @@
+//! What rules and hooks say of calls that no tool can fulfil: a slip of the pen that would protect nothing.
+
+use serde_json::Value;
+
+use super::compiled::CompiledRule;
+use super::matcher::Reading;
+use super::names::ToolGlob;
+use super::set::{Rules, Subject};
+
+/// A tool that there is, with the schema of its arguments.
+pub(crate) type KnownTool<'a> = (Subject<'a>, &'a Value);
+
+/// What there is to be matched.
+pub(crate) struct Known<'a> {
+    pub tools: Vec<KnownTool<'a>>,
+    /// Finds the names that a written one may have meant, best first.
+    pub nearest: fn(&str, Vec<&str>) -> Vec<String>,
+}
+
+impl Known<'_> {
+    fn subjects(&self) -> impl Iterator<Item = &Subject<'_>> {
+        self.tools.iter().map(|(subject, _)| subject)
+    }
+
+    fn meant<'n>(&self, written: &str, names: impl Iterator<Item = &'n str>) -> String {
+        let near = (self.nearest)(written, names.collect());
+        near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    }
+}
+
+/// What of a rule or hook narrows it to tools, as it was written and as it was read.
+pub(crate) struct Filters<'a> {
+    pub tools: &'a [String],
+    pub globs: &'a [ToolGlob],
+    pub component: Option<&'a str>,
+    pub component_glob: Option<&'a ToolGlob>,
+    pub group: Option<&'a str>,
+    reading: Reading,
+}
+
+impl<'a> Filters<'a> {
+    /// Those of something that narrows calls.
+    pub(crate) fn narrowing(
+        (tools, globs): (&'a [String], &'a [ToolGlob]),
+        (component, component_glob): (Option<&'a str>, Option<&'a ToolGlob>),
+        group: Option<&'a str>,
+    ) -> Self {
+        Self { tools, globs, component, component_glob, group, reading: Reading::Wide }
+    }
+
+    /// What of them no tool fulfils, each to be read after the address of the rule or hook.
+    pub(crate) fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
+        let mut found = Vec::new();
+        for (index, (written, glob)) in self.tools.iter().zip(self.globs).enumerate() {
+            if !known.subjects().any(|subject| glob.matches_tool(subject, self.reading)) {
+                let names = known.subjects().flat_map(|subject| [subject.tool, subject.origin]);
+                found.push(format!(
+                    ".tools[{index}]`: no tool matches `{written}`{}",
+                    known.meant(written, names)
+                ));
+            }
+        }
+        if let (Some(written), Some(glob)) = (self.component, self.component_glob)
+            && !known.subjects().any(|subject| glob.matches(subject.component, self.reading))
+        {
+            let meant = known.meant(written, known.subjects().map(|subject| subject.component));
+            found.push(format!(".component`: no component with tools matches `{written}`{meant}"));
+        }
+        if let Some(group) =
+            self.group.filter(|group| !known.subjects().any(|subject| subject.group == Some(group)))
+        {
+            let meant = known.meant(group, known.subjects().filter_map(|subject| subject.group));
+            found.push(format!(".group`: no tool is in a group `{group}`{meant}"));
+        }
+        found
+    }
+}
+
+impl Rules {
+    /// What of the rules no call of these tools can match, each with its place.
+    pub(crate) fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
+        let of_rule = |rule: &CompiledRule| {
+            let at = rule.source.at.as_deref().map(|at| format!("{at}: ")).unwrap_or_default();
+            let unmatched = rule.unmatched(known).into_iter();
+            unmatched.map(|what| format!("{at}`{}{what}", rule.source.setting)).collect::<Vec<_>>()
+        };
+        self.iter().flat_map(of_rule).collect()
+    }
+}
+
+impl CompiledRule {
+    fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
+        let found = self.filters().unmatched(known);
+        if !found.is_empty() {
+            return found;
+        }
+        let concerned: Vec<&Value> = known
+            .tools
+            .iter()
+            .filter(|(subject, _)| self.concerns(subject))
+            .map(|(_, schema)| *schema)
+            .collect();
+        if concerned.is_empty() {
+            return vec!["`: no tool is all that it says of tools".to_owned()];
+        }
+        let mut found = Vec::new();
+        for (name, _) in &self.rule.arguments {
+            if concerned.iter().all(|schema| lacks(schema, name)) {
+                let names = concerned.iter().flat_map(|schema| names(schema));
+                let meant = known.meant(name, names);
+                found.push(format!(".arguments.{name}`: no tool that it is for has such an argument{meant}"));
+            }
+        }
+        found
+    }
+
+    fn filters(&self) -> Filters<'_> {
+        Filters {
+            tools: &self.rule.tools,
+            globs: self.tools(),
+            component: self.rule.component.as_deref(),
+            component_glob: self.component(),
+            group: self.rule.group.as_deref(),
+            reading: self.rule.reading(),
+        }
+    }
+}
+
+/// Whether the schema says that there is no argument of this name, nor one that its first part names. A null that is
+/// asked for is also an argument that is not there, but one that can never be there is a slip all the same.
+fn lacks(schema: &Value, name: &str) -> bool {
+    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let outer = name.split('.').next().unwrap_or(name);
+    is_closed && !names(schema).iter().any(|known| *known == name || *known == outer)
+}
+
+fn names(schema: &Value) -> Vec<&str> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
+}

@@ -1,0 +1,165 @@
+//! What a component is granted of HTTP: made when it is loaded, narrowed for functions and sessions, asked by requests.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use http::{HeaderName, HeaderValue};
+
+use super::pool::Pool;
+use crate::net::{AddressClass, Connector, Origin, Reach, Resolver, Scheme, client_config};
+use crate::output::Redactor;
+use crate::policy::HttpGrant;
+
+/// The places that a component may send requests to, all of them.
+#[derive(Default)]
+pub(crate) struct HttpTemplate {
+    routes: Vec<Arc<Route>>,
+    setting: String,
+}
+
+/// One of them, with what requests there need.
+pub(super) struct Route {
+    pub grant: HttpGrant,
+    /// The setting that grants it.
+    pub setting: String,
+    /// Headers that the host adds.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// What covers these in responses; none where none are added.
+    pub redactor: Option<Arc<Redactor>>,
+    pub pool: Arc<Pool>,
+    resolver: Arc<dyn Resolver>,
+    tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
+}
+
+impl Route {
+    pub fn reach(&self) -> Reach {
+        self.grant.reach()
+    }
+
+    /// The setting of one of its keys, which flags have not.
+    pub fn key(&self, key: &str) -> String {
+        match self.setting.starts_with("--") {
+            true if key == "read_only" => format!("{}::ro", self.setting),
+            true => format!("none: `{}` has no `{key}`; write the entry in a configuration", self.setting),
+            false => format!("{}.{key}", self.setting),
+        }
+    }
+
+    /// The setting by which an address of `class` would be in reach.
+    pub fn reaching(&self, class: AddressClass) -> String {
+        match Reach::Private.admits(class) && !self.grant.private {
+            true => self.key("private"),
+            false => format!("{}: only an origin that is this address reaches it", self.setting),
+        }
+    }
+
+    /// What connects to its servers. The roots are read when they are first needed.
+    pub fn connector(&self) -> Result<Connector, String> {
+        let tls = self.tls.get_or_init(|| client_config(self.grant.ca.as_deref())).clone()?;
+        Ok(Connector::new(Arc::clone(&self.resolver), tls))
+    }
+}
+
+impl HttpTemplate {
+    /// The template of `grants`, which are granted by `setting`; `secrets` with their values, and what covers them.
+    ///
+    /// # Errors
+    /// The index of an entry, and what is wrong with it.
+    pub fn open(
+        grants: &[HttpGrant],
+        secrets: &BTreeMap<String, String>,
+        redactor: Option<&Arc<Redactor>>,
+        setting: &str,
+        resolver: &Arc<dyn Resolver>,
+    ) -> Result<Arc<Self>, (usize, String)> {
+        let routes = grants.iter().enumerate().map(|(index, grant)| {
+            let wrong = |message: String| (index, message);
+            let route = Route {
+                headers: headers(grant, secrets).map_err(wrong)?,
+                redactor: redactor.filter(|_| !grant.headers.is_empty()).cloned(),
+                setting: match setting.starts_with("--") {
+                    true => format!("{setting} {}", grant.origin),
+                    false => format!("{setting}[{index}]"),
+                },
+                grant: grant.clone(),
+                pool: Arc::default(),
+                resolver: Arc::clone(resolver),
+                tls: OnceLock::new(),
+            };
+            if grant.origin.scheme() == Scheme::Https && grant.ca.is_some() {
+                route.connector().map_err(wrong)?;
+            }
+            Ok(Arc::new(route))
+        });
+        Ok(Arc::new(Self { routes: routes.collect::<Result<_, _>>()?, setting: setting.to_owned() }))
+    }
+}
+
+fn headers(
+    grant: &HttpGrant,
+    secrets: &BTreeMap<String, String>,
+) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    let header = |(name, value): (&String, &crate::policy::Credential)| {
+        let secret =
+            secrets.get(&value.secret).ok_or_else(|| format!("there is no secret `{}`", value.secret))?;
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| "is no header's name".to_owned())?;
+        let mut value = HeaderValue::from_str(&format!("{}{secret}", value.prefix))
+            .map_err(|_| format!("the secret `{}` cannot stand in a header", value.secret))?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    grant.headers.iter().map(header).collect()
+}
+
+/// What of a template one tool may use in one session.
+#[derive(Clone)]
+pub(crate) struct HttpAccess {
+    template: Arc<HttpTemplate>,
+    allowed: Arc<[bool]>,
+}
+
+static NOTHING: LazyLock<HttpAccess> =
+    LazyLock::new(|| HttpAccess { template: Arc::default(), allowed: Arc::new([]) });
+
+impl HttpAccess {
+    /// Nothing, for cells that no setting lets send requests.
+    pub fn none() -> Self {
+        NOTHING.clone()
+    }
+
+    /// What of `template` is in `grants`.
+    pub fn of(template: &Arc<HttpTemplate>, grants: &[HttpGrant]) -> Self {
+        let allowed = template.routes.iter().map(|route| grants.contains(&route.grant));
+        Self { allowed: allowed.collect(), template: Arc::clone(template) }
+    }
+
+    /// What of it is in `grants` too.
+    #[must_use]
+    pub fn narrowed(&self, grants: &[HttpGrant]) -> Self {
+        let both = self.template.routes.iter().zip(self.allowed.iter());
+        let allowed = both.map(|(route, allowed)| *allowed && grants.contains(&route.grant));
+        Self { allowed: allowed.collect(), template: Arc::clone(&self.template) }
+    }
+
+    /// The route of a request, or the setting that would give it one.
+    pub(super) fn route(&self, origin: &Origin, method: &str, path: &str) -> Result<&Arc<Route>, String> {
+        let routes = || self.template.routes.iter().zip(self.allowed.iter());
+        let fits = |route: &Route| route.grant.admits(origin, method, path);
+        if let Some((route, _)) = routes().find(|(route, allowed)| **allowed && fits(route)) {
+            return Ok(route);
+        }
+        Err(match routes().find(|(route, _)| fits(route)) {
+            Some((route, _)) if !route.grant.read_only => route.key("read_only"),
+            Some(_) => "none: the session has no HTTP".to_owned(),
+            None => self.setting().to_owned(),
+        })
+    }
+
+    /// The setting that grants more.
+    pub(super) fn setting(&self) -> &str {
+        match self.template.setting.as_str() {
+            "" => "none: nothing lets this send requests",
+            setting => setting,
+        }
+    }
+}

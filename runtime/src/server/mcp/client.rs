@@ -1,0 +1,138 @@
+//! Who calls: a session, what it was asked and what it can still read, whatever carries its messages.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::connection::Running;
+use super::outputs;
+use crate::call::Outcome;
+use crate::error::{Error, Result};
+use crate::output::Handle;
+use crate::runtime::{Runtime, Session};
+
+/// Calls that wait for their client to come back with an answer. Each keeps its arguments for as long.
+const MAX_PARKED: usize = 256;
+
+/// Hears of every call that has ended.
+pub(super) type Observer = Arc<dyn Fn(&Outcome) + Send + Sync>;
+
+/// One client, of whom there is one over a pair of streams, and by HTTP one for each session or principal.
+pub(super) struct Client {
+    pub runtime: Runtime,
+    pub session: Session,
+    /// Ends everything that runs for it.
+    pub end: CancellationToken,
+    observer: Option<Observer>,
+    outputs: Mutex<Vec<outputs::Kept>>,
+    /// By the state that the client was given.
+    parked: Mutex<HashMap<String, Parked>>,
+}
+
+/// A call that waits for an answer which comes with another request.
+pub(super) struct Parked {
+    pub name: String,
+    pub arguments: Value,
+    pub end: CancellationToken,
+    pub resume: mpsc::Sender<Resumed>,
+}
+
+/// The request that a parked call goes on with.
+pub(super) struct Resumed {
+    pub id: Value,
+    pub running: Running,
+    pub writer: super::writer::Writer,
+    pub connection: Arc<super::connection::Connection>,
+    pub answer: Option<Value>,
+}
+
+impl Client {
+    /// A client with a session of its own, whose name nobody can guess, on behalf of `user`.
+    ///
+    /// # Errors
+    /// When there are no random bytes for the name.
+    pub fn unnamed(runtime: Runtime, user: Option<&str>) -> Result<Self> {
+        // As unguessable as a handle, and made the same way.
+        let name = format!("mcp-{}", Handle::random()?.as_str().trim_start_matches("o-"));
+        let session = runtime.session(name);
+        let session = match user {
+            Some(user) => session.user(user),
+            None => session,
+        };
+        Ok(Self::new(runtime, session))
+    }
+
+    /// A client whose calls are made in `session`.
+    pub fn new(runtime: Runtime, session: Session) -> Self {
+        outputs::add_tool(&runtime, &session);
+        Self {
+            runtime,
+            session,
+            end: CancellationToken::new(),
+            observer: None,
+            outputs: Mutex::default(),
+            parked: Mutex::default(),
+        }
+    }
+
+    /// Tells `observer` of each call that has ended, and ends all of them with `end`.
+    #[cfg(feature = "http")]
+    pub fn observed(mut self, observer: Observer, end: CancellationToken) -> Self {
+        self.observer = Some(observer);
+        self.end = end;
+        self
+    }
+
+    /// Notes how a call has ended, and its full output, to be listed.
+    pub fn ended(&self, outcome: &Outcome) {
+        if let Some(observer) = &self.observer {
+            observer(outcome);
+        }
+        if let Some(kept) = outputs::Kept::of(outcome) {
+            outputs::add(&mut lock(&self.outputs), kept);
+        }
+    }
+
+    /// The full outputs that can be read.
+    pub fn outputs(&self) -> Value {
+        outputs::list(&lock(&self.outputs))
+    }
+
+    /// Keeps a call until its client comes back with the state that this returns.
+    ///
+    /// # Errors
+    /// When there are too many, or no random bytes.
+    pub fn park(&self, call: Parked) -> Result<String> {
+        let key = Handle::random()?.as_str().to_owned();
+        let mut parked = lock(&self.parked);
+        if parked.len() >= MAX_PARKED {
+            return Err(Error::Approval(format!("{MAX_PARKED} questions of this client wait already")));
+        }
+        parked.insert(key.clone(), call);
+        Ok(key)
+    }
+
+    /// Takes out the call that waits under `key`, if it is one of that tool with these arguments.
+    pub fn unpark(&self, key: &str, name: &str, arguments: &Value) -> Option<Parked> {
+        let mut parked = lock(&self.parked);
+        let is_same = |parked: &Parked| parked.name == name && parked.arguments == *arguments;
+        if parked.get(key).is_some_and(is_same) { parked.remove(key) } else { None }
+    }
+
+    /// Forgets a call that has ended before its client came back.
+    pub fn forget(&self, key: &str) {
+        lock(&self.parked).remove(key);
+    }
+
+    /// Ends the calls that wait, since nobody comes back.
+    pub fn end_parked(&self) {
+        lock(&self.parked).drain().for_each(|(_, parked)| parked.end.cancel());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

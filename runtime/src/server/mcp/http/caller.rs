@@ -1,0 +1,64 @@
+//! Principals with what each has at this server, whatever connections and sessions it comes by.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, Result};
+use crate::runtime::Runtime;
+use crate::server::mcp::client::{Client, Observer};
+
+/// A principal. Without tokens there is one, whoever asks.
+pub(super) struct Caller {
+    /// Its name in the settings.
+    pub principal: Option<String>,
+    /// What its requests outside of sessions belong to.
+    pub client: Arc<Client>,
+    /// Its requests at once.
+    pub places: Arc<Semaphore>,
+}
+
+/// What the names of sessions are made of, so that nobody finds them by knowing a principal's.
+pub(super) struct Key([u8; 32]);
+
+impl Key {
+    /// A key of this process alone.
+    ///
+    /// # Errors
+    /// When the operating system gives no random bytes.
+    pub fn random() -> Result<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key)
+            .map_err(|error| Error::Sandbox { message: format!("no random bytes for a key: {error}") })?;
+        Ok(Self(key))
+    }
+
+    /// The name of the session of `principal`. Hashed twice with the key in front, so that no hash can be continued.
+    fn name(&self, principal: Option<&str>) -> String {
+        let hash = |text: &[u8]| Sha256::new().chain_update(self.0).chain_update(text).finalize();
+        let hash = hash(&hash(principal.unwrap_or_default().as_bytes()));
+        let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        format!("mcp-{digits}")
+    }
+}
+
+impl Caller {
+    pub fn new(
+        runtime: &Runtime,
+        principal: Option<String>,
+        key: &Key,
+        places: usize,
+        observer: Observer,
+        end: CancellationToken,
+    ) -> Self {
+        let session = runtime.session(key.name(principal.as_deref()));
+        let session = match &principal {
+            Some(name) => session.user(name),
+            None => session,
+        };
+        let client = Client::new(runtime.clone(), session).observed(observer, end);
+        Self { principal, client: Arc::new(client), places: Arc::new(Semaphore::new(places)) }
+    }
+}

@@ -1,0 +1,237 @@
+//! The way of one request, from its headers to its message.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body as _, Bytes, Incoming};
+use tokio::time::timeout;
+
+use super::body::Reply;
+use super::caller::Caller;
+use super::exchange::Hold;
+use super::guard::one;
+use super::listen::Server;
+use super::metrics::Now;
+use super::{era, reply};
+use crate::server::mcp::frame::{Message, read};
+
+/// Where the protocol is spoken.
+pub(super) const PATH: &str = "/mcp";
+
+impl Server {
+    /// Answers a request.
+    pub(super) async fn respond(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Reply>, Infallible> {
+        let response = self.route(request).await;
+        self.metrics.responded(response.status().as_u16());
+        Ok(response)
+    }
+
+    async fn route(self: &Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+        let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
+        match request.uri().path() {
+            // They say nothing that depends on who asks, and probes name any host.
+            "/healthz" if is_get => return reply::health(true),
+            "/readyz" if is_get => return reply::health(!self.stop.is_cancelled()),
+            "/healthz" | "/readyz" => return reply::not_allowed("GET"),
+            _ => {}
+        }
+        let origin = match self.guard.check(request.headers()) {
+            Ok(origin) => origin,
+            Err(told) => return reply::refuse(StatusCode::FORBIDDEN, &told),
+        };
+        reply::readable(self.guarded(request).await, origin.as_deref())
+    }
+
+    async fn guarded(self: &Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+        // Browsers ask first, without a token.
+        if request.method() == Method::OPTIONS && request.uri().path() == PATH {
+            return reply::preflight();
+        }
+        let Some(caller) = self.caller(request.headers()) else { return reply::unknown() };
+        match (request.uri().path(), request.method()) {
+            (PATH, &Method::POST) => self.post(request, caller).await,
+            (PATH, &Method::GET) => self.get(request.headers(), caller).await,
+            (PATH, &Method::DELETE) => self.delete(request.headers(), caller),
+            (PATH, _) => reply::not_allowed("GET, POST, DELETE, OPTIONS"),
+            ("/metrics", &Method::GET) => self.watched(),
+            ("/metrics", _) => reply::not_allowed("GET"),
+            _ => reply::refuse(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp"),
+        }
+    }
+
+    /// Who asks: one of the principals, or anybody where there are none.
+    fn caller(&self, headers: &HeaderMap) -> Option<&Caller> {
+        let principal = self.tokens.principal(headers);
+        if principal.is_none() && !self.tokens.is_empty() {
+            return None;
+        }
+        self.callers.iter().find(|caller| caller.principal.as_deref() == principal)
+    }
+
+    async fn post(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Response<Reply> {
+        let (parts, body) = request.into_parts();
+        if !is_json(&parts.headers) {
+            let told = "the header `Content-Type` must be `application/json`";
+            return reply::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+        }
+        if !(accepts(&parts.headers, "application/json") && accepts(&parts.headers, "text/event-stream")) {
+            let told = "the header `Accept` must have `application/json` and `text/event-stream`";
+            return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
+        }
+        let Ok(place) = Arc::clone(&caller.places).try_acquire_owned() else {
+            return reply::too_many(
+                "this principal has too many requests under way; its operator may raise `server.requests`",
+            );
+        };
+        let bytes = match self.received(body).await {
+            Ok(bytes) => bytes,
+            Err(refusal) => return refusal,
+        };
+        let message = match read(&bytes) {
+            Ok(message) => message,
+            Err((id, refusal)) => return reply::refused(StatusCode::BAD_REQUEST, refusal, &id),
+        };
+        drop(bytes);
+        let hold = Hold { _place: Some(place), session: None };
+        if era::is_current(&parts.headers) {
+            return self.alone(&parts.headers, caller, message, hold).await;
+        }
+        if let Message::Request { id, method, params } = &message {
+            if era::is_unannounced(method, params) {
+                return reply::refused(StatusCode::BAD_REQUEST, era::unannounced(), id);
+            }
+            if method == "initialize" {
+                return self.handshake(caller, message, hold).await;
+            }
+        }
+        match self.session(&parts.headers, caller) {
+            Ok(session) => self.in_session(session, message, hold).await,
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// The body, if it is neither too long nor too slow.
+    async fn received(&self, body: Incoming) -> Result<Bytes, Response<Reply>> {
+        let most = self.settings.max_body;
+        let too_long = || {
+            let told =
+                format!("the message is longer than {most} bytes; its operator may raise `server.max_body`");
+            reply::refuse(StatusCode::PAYLOAD_TOO_LARGE, &told)
+        };
+        if body.size_hint().lower() > most {
+            return Err(too_long());
+        }
+        let limited = Limited::new(body, usize::try_from(most).unwrap_or(usize::MAX));
+        match timeout(self.settings.body_timeout, limited.collect()).await {
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+            Ok(Err(_)) => Err(reply::refuse(StatusCode::BAD_REQUEST, "the message did not come whole")),
+            Err(_) => Err(reply::refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long to come")),
+        }
+    }
+
+    async fn get(&self, headers: &HeaderMap, caller: &Caller) -> Response<Reply> {
+        if era::is_current(headers) {
+            return reply::not_allowed("POST");
+        }
+        if !accepts(headers, "text/event-stream") {
+            let told = "the header `Accept` must have `text/event-stream`";
+            return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
+        }
+        match self.session(headers, caller) {
+            Ok(session) => self.stream(session).await,
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Response<Reply> {
+        if era::is_current(headers) {
+            return reply::not_allowed("POST");
+        }
+        let id = one(headers, reply::SESSION).unwrap_or_default();
+        if self.sessions.end(id, caller.principal.as_deref()) {
+            return reply::empty(StatusCode::NO_CONTENT);
+        }
+        no_session()
+    }
+
+    fn session(
+        &self,
+        headers: &HeaderMap,
+        caller: &Caller,
+    ) -> Result<super::sessions::InUse, Response<Reply>> {
+        if !headers.contains_key(reply::SESSION) {
+            let told = "a request outside of a session must be `initialize`, or name its revision in the header \
+                        `MCP-Protocol-Version`";
+            return Err(reply::refuse(StatusCode::BAD_REQUEST, told));
+        }
+        let id = one(headers, reply::SESSION).unwrap_or_default();
+        self.sessions.find(id, caller.principal.as_deref()).ok_or_else(no_session)
+    }
+
+    fn watched(&self) -> Response<Reply> {
+        let runtime = &self.runtime;
+        let now = Now {
+            cells: runtime.cells_running(),
+            waiting: runtime.calls_waiting(),
+            sessions: self.sessions.count(),
+            connections: self.connections.load(Ordering::Relaxed),
+        };
+        reply::text(StatusCode::OK, "text/plain; version=0.0.4", self.metrics.text(&now))
+    }
+}
+
+fn no_session() -> Response<Reply> {
+    let told = "there is no such session at this instance of the server: it ended, was idle for too long, or is another's; \
+                begin with `initialize`";
+    reply::refuse(StatusCode::NOT_FOUND, told)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = one(headers, CONTENT_TYPE).and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Whether `kind` is among what the client takes. One that does not say takes everything.
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    if !headers.contains_key(ACCEPT) {
+        return true;
+    }
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut kinds =
+        values.flat_map(|value| value.split(',')).map(|one| one.split(';').next().unwrap_or_default());
+    let family = kind.split('/').next().unwrap_or_default();
+    kinds.any(|one| {
+        let one = one.trim();
+        one.eq_ignore_ascii_case(kind) || one == "*/*" || one.strip_suffix("/*") == Some(family)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    #[test]
+    fn what_a_client_takes_is_read_from_its_header() {
+        let accepting = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, value.parse().unwrap());
+            (accepts(&headers, "application/json"), accepts(&headers, "text/event-stream"))
+        };
+        assert_eq!(accepting("application/json, text/event-stream"), (true, true));
+        assert_eq!(accepting("Application/JSON;q=1,text/*"), (true, true));
+        assert_eq!(accepting("*/*"), (true, true));
+        assert_eq!(accepting("application/json"), (true, false));
+        assert_eq!(accepting("text/html"), (false, false));
+        assert!(accepts(&HeaderMap::new(), "text/event-stream"));
+    }
+}

@@ -1,0 +1,148 @@
+//! One message in, and what comes of it: nothing, one message, or a stream of them.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::Receiver;
+use tokio::time::timeout;
+
+use super::body::{Events, QUIET, Reply};
+use super::caller::Caller;
+use super::listen::Server;
+use super::sessions::InUse;
+use super::{era, reply};
+use crate::server::mcp::changes;
+use crate::server::mcp::client::Client;
+use crate::server::mcp::connection::Connection;
+use crate::server::mcp::frame::Message;
+use crate::server::mcp::writer::{Outgoing, Writer};
+
+/// What a request takes up until its answer is sent.
+#[derive(Default)]
+pub(super) struct Hold {
+    /// Its place among those of its principal.
+    pub _place: Option<OwnedSemaphorePermit>,
+    pub session: Option<InUse>,
+}
+
+impl Server {
+    /// A message that says everything itself.
+    pub(super) async fn alone(
+        self: &Arc<Self>,
+        headers: &http::HeaderMap,
+        caller: &Caller,
+        message: Message,
+        hold: Hold,
+    ) -> Response<Reply> {
+        let (id, method) = match &message {
+            Message::Request { id, method, params } => {
+                if let Err(refusal) = era::check(headers, method, params) {
+                    return reply::refused(StatusCode::BAD_REQUEST, refusal, id);
+                }
+                (id.clone(), method.clone())
+            }
+            // There is nothing that such a message could be about: a call ends with its connection.
+            Message::Notification { .. } => return reply::empty(StatusCode::ACCEPTED),
+            Message::Response { .. } => {
+                return reply::refuse(StatusCode::BAD_REQUEST, "this server has asked nothing in this era");
+            }
+        };
+        let (writer, outgoing) = Writer::channel();
+        let listener = (method == "subscriptions/listen").then(|| writer.clone());
+        let connection = Arc::new(Connection::new(Arc::clone(&caller.client), listener.clone()));
+        self.start(&connection, message, &writer).await;
+        if listener.is_some() && connection.is_subscribed(&id) {
+            self.spawn(subscription(Arc::clone(&connection), writer.clone(), Arc::clone(self)));
+        }
+        drop((writer, listener, connection));
+        first(outgoing, hold, true).await
+    }
+
+    /// A handshake, which begins a session if it succeeds.
+    pub(super) async fn handshake(
+        self: &Arc<Self>,
+        caller: &Caller,
+        message: Message,
+        mut hold: Hold,
+    ) -> Response<Reply> {
+        let Ok(client) = Client::unnamed(caller.client.runtime.clone(), caller.principal.as_deref()) else {
+            return reply::refuse(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "there are no random bytes for a session",
+            );
+        };
+        let client = client.observed(self.observer(), self.end.child_token());
+        let connection = Arc::new(Connection::new(Arc::new(client), None));
+        let (writer, outgoing) = Writer::channel();
+        self.start(&connection, message, &writer).await;
+        drop(writer);
+        if !connection.is_open() {
+            return first(outgoing, hold, false).await;
+        }
+        let session = match self.sessions.begin(connection, caller.principal.as_deref()) {
+            Ok(Some(session)) => session,
+            Ok(None) => return reply::too_many("too many sessions of this principal are in use"),
+            Err(error) => return reply::refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        };
+        let id = http::HeaderValue::from_str(&session.id);
+        hold.session = Some(session);
+        let mut response = first(outgoing, hold, false).await;
+        if let Ok(id) = id {
+            response.headers_mut().insert(reply::SESSION, id);
+        }
+        response
+    }
+
+    /// A message of a session.
+    pub(super) async fn in_session(
+        self: &Arc<Self>,
+        session: InUse,
+        message: Message,
+        mut hold: Hold,
+    ) -> Response<Reply> {
+        let connection = Arc::clone(&session.connection);
+        let is_request = matches!(message, Message::Request { .. });
+        let (writer, outgoing) = Writer::channel();
+        self.start(&connection, message, &writer).await;
+        drop(writer);
+        if !is_request {
+            return reply::empty(StatusCode::ACCEPTED);
+        }
+        hold.session = Some(session);
+        first(outgoing, hold, false).await
+    }
+
+    /// The stream of what belongs to no request.
+    pub(super) async fn stream(&self, session: InUse) -> Response<Reply> {
+        let (writer, outgoing) = Writer::channel();
+        session.connection.listen(writer).await;
+        reply::events(Events::new(None, outgoing, Hold { _place: None, session: Some(session) }))
+    }
+
+    async fn start(&self, connection: &Arc<Connection>, message: Message, writer: &Writer) {
+        if let Some(call) = connection.receive(message, writer).await {
+            self.spawn(call.run());
+        }
+    }
+}
+
+/// Tells of changes until nobody listens or the server ends.
+async fn subscription(connection: Arc<Connection>, writer: Writer, server: Arc<Server>) {
+    tokio::select! {
+        () = changes::watch(Arc::clone(&connection)) => {}
+        () = writer.closed() => return,
+        () = server.stop.cancelled() => {}
+    }
+    connection.end_subscriptions().await;
+}
+
+/// Waits for the first message. One that answers is sent as it is; before others, or when it takes long, a stream begins.
+async fn first(mut outgoing: Receiver<Outgoing>, hold: Hold, is_current: bool) -> Response<Reply> {
+    match timeout(QUIET, outgoing.recv()).await {
+        Ok(Some(answer)) if answer.is_answer => reply::answer(answer, is_current),
+        Ok(Some(message)) => reply::events(Events::new(Some(message), outgoing, hold)),
+        // It takes long, or its client has taken it back.
+        Ok(None) | Err(_) => reply::events(Events::new(None, outgoing, hold)),
+    }
+}

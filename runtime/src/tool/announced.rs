@@ -1,0 +1,53 @@
+//! What may be announced by whoever names tools only when asked: a provider, or another server.
+
+use serde_json::{Map, Value};
+
+/// The most tools that one of them may have.
+pub(super) const MAX_TOOLS: usize = 256;
+
+/// The largest schema of one, in bytes of JSON.
+const MAX_SCHEMA_BYTES: usize = 64 << 10;
+
+/// How deep one may be nested.
+const MAX_SCHEMA_DEPTH: usize = 32;
+
+/// Bytes of a description.
+pub(super) const MAX_DESCRIPTION_BYTES: usize = 16 << 10;
+
+/// Whether a schema of `bytes` is short enough.
+///
+/// # Errors
+/// Says that it is not.
+pub(super) fn bounded_length(bytes: usize, what: &str) -> Result<(), String> {
+    if bytes > MAX_SCHEMA_BYTES {
+        return Err(format!("its {what} has {bytes} bytes, and {MAX_SCHEMA_BYTES} are allowed"));
+    }
+    Ok(())
+}
+
+/// A schema whose root is that of an object, without what names its dialect.
+///
+/// # Errors
+/// When it is that of something else, or nested too deep.
+pub(super) fn object_schema(mut schema: Value, what: &str) -> Result<Value, String> {
+    if depth(&schema) > MAX_SCHEMA_DEPTH {
+        return Err(format!("its {what} is nested deeper than {MAX_SCHEMA_DEPTH}"));
+    }
+    match schema.as_object_mut() {
+        Some(object) if object.get("type").and_then(Value::as_str) == Some("object") => {
+            object.remove("$schema");
+            object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        }
+        _ => return Err(format!("its {what} is not that of an object")),
+    }
+    Ok(schema)
+}
+
+fn depth(value: &Value) -> usize {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(members) => members.values().map(depth).max(),
+        _ => None,
+    };
+    1 + inner.unwrap_or(0)
+}

@@ -1,0 +1,177 @@
+//! One connection to a server: which era of the protocol it speaks, its tools, and calls of them.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::link::Link;
+use super::message::{Failure, RpcError};
+use super::pending::ProgressSink;
+
+/// The revision whose requests say everything themselves.
+const CURRENT: &str = "2026-07-28";
+
+/// The revisions that begin with a handshake, newest first.
+const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Of the protocol: a revision that is not served.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// How long a server may take to say whether it knows the current revision; some say nothing to what they don't know.
+const PROBING: Duration = Duration::from_secs(2);
+
+/// Tools that are read of one server, whatever is taken of them.
+const MAX_LISTED: usize = 1024;
+
+/// Pages of a list; one may be empty.
+const MAX_PAGES: usize = 64;
+
+/// A connection that is ready for calls.
+pub(super) struct Client {
+    pub link: Link,
+    is_current: bool,
+    has_tools: bool,
+    tells_changes: bool,
+}
+
+impl Client {
+    /// Finds out what the server speaks, and greets it. The caller bounds the time.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub async fn open(link: Link) -> Result<Self, String> {
+        let probing = link.request("server/discover", |_| with_terms(Map::new(), None), None);
+        match tokio::time::timeout(PROBING, probing).await {
+            Ok(Ok(found)) if lists(found.get("supportedVersions"), CURRENT) => {
+                link.settle(CURRENT);
+                Ok(Self::new(link, true, found.get("capabilities")))
+            }
+            Ok(Err(Failure::Gone(why))) => Err(why),
+            Ok(Err(Failure::Refused(error))) if speaks_other_revisions_alone(&error) => {
+                Err(format!("it speaks none of the revisions {CURRENT} and {}", HANDSHAKE.join(", ")))
+            }
+            _ => Self::greet(link).await,
+        }
+    }
+
+    async fn greet(link: Link) -> Result<Self, String> {
+        let [newest, ..] = HANDSHAKE;
+        let params = json!({ "protocolVersion": newest, "capabilities": {}, "clientInfo": client() });
+        let greeted =
+            link.request("initialize", |_| params, None).await.map_err(|failure| failure.to_string())?;
+        let version = greeted.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let Some(version) = HANDSHAKE.into_iter().find(|known| *known == version) else {
+            return Err(format!("it speaks none of the revisions {CURRENT} and {}", HANDSHAKE.join(", ")));
+        };
+        link.settle(version);
+        link.notify("notifications/initialized").await;
+        Ok(Self::new(link, false, greeted.get("capabilities")))
+    }
+
+    fn new(link: Link, is_current: bool, capabilities: Option<&Value>) -> Self {
+        let tools = capabilities.and_then(|given| given.get("tools"));
+        let tells_changes = tools.and_then(|tools| tools.get("listChanged")) == Some(&Value::Bool(true));
+        Self { link, is_current, has_tools: tools.is_some_and(Value::is_object), tells_changes }
+    }
+
+    /// The definitions of all its tools.
+    ///
+    /// # Errors
+    /// When it does not say them, or names too many.
+    pub async fn list(&self) -> Result<Vec<Value>, String> {
+        let (mut all, mut cursor) = (Vec::new(), None::<String>);
+        if !self.has_tools {
+            return Ok(all);
+        }
+        for _ in 0..MAX_PAGES {
+            let mut params = Map::new();
+            params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
+            let page = self.request("tools/list", params, None).await;
+            let mut page = page.map_err(|failure| format!("asked for its tools: {failure}"))?;
+            match page.get_mut("tools").map(Value::take) {
+                Some(Value::Array(tools)) => all.extend(tools),
+                _ => return Err("asked for its tools: it gives no list".to_owned()),
+            }
+            if all.len() > MAX_LISTED {
+                return Err(format!("it names more than {MAX_LISTED} tools"));
+            }
+            match page.get("nextCursor").and_then(Value::as_str) {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => return Ok(all),
+            }
+        }
+        Err(format!("its list of tools has more than {MAX_PAGES} pages"))
+    }
+
+    /// The result of a call as it came.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        progress: Option<ProgressSink>,
+    ) -> Result<Value, Failure> {
+        let params =
+            Map::from_iter([("name".to_owned(), Value::from(name)), ("arguments".to_owned(), arguments)]);
+        self.request("tools/call", params, progress).await
+    }
+
+    /// Waits for changes of the list of tools to be told, as long as the connection lasts; with a handshake they are
+    /// told unasked.
+    pub async fn subscribe(&self) {
+        if self.is_current && self.tells_changes {
+            let wanted = json!({ "toolsListChanged": true });
+            let params = Map::from_iter([("notifications".to_owned(), wanted)]);
+            let _ = self.request("subscriptions/listen", params, None).await;
+        }
+    }
+
+    async fn request(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        progress: Option<ProgressSink>,
+    ) -> Result<Value, Failure> {
+        let wants_progress = progress.is_some();
+        let params = |id| {
+            let token = wants_progress.then_some(id);
+            if self.is_current { with_terms(params, token) } else { with_token(params, token) }
+        };
+        self.link.request(method, params, progress).await
+    }
+}
+
+fn client() -> Value {
+    json!({ "name": "toolcell", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Parameters that say what client this is. It gives servers nothing, so its capabilities are none.
+fn with_terms(mut params: Map<String, Value>, token: Option<u64>) -> Value {
+    let mut meta = json!({
+        "io.modelcontextprotocol/protocolVersion": CURRENT,
+        "io.modelcontextprotocol/clientInfo": client(),
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    if let (Some(token), Value::Object(meta)) = (token, &mut meta) {
+        meta.insert("progressToken".to_owned(), token.into());
+    }
+    params.insert("_meta".to_owned(), meta);
+    Value::Object(params)
+}
+
+fn with_token(mut params: Map<String, Value>, token: Option<u64>) -> Value {
+    params.extend(token.map(|token| ("_meta".to_owned(), json!({ "progressToken": token }))));
+    Value::Object(params)
+}
+
+fn lists(versions: Option<&Value>, version: &str) -> bool {
+    versions.and_then(Value::as_array).is_some_and(|known| known.iter().any(|known| known == version))
+}
+
+/// Whether a server that knows requests of this kind serves no revision that we know.
+fn speaks_other_revisions_alone(error: &RpcError) -> bool {
+    let supported = error.data.get("supported");
+    error.code == UNSUPPORTED_VERSION && !HANDSHAKE.iter().any(|known| lists(supported, known))
+}

@@ -1,0 +1,85 @@
+//! How a server is reached, with its secrets read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::link::Link;
+use super::stdio::Stdio;
+use crate::config::{McpConfig, McpText, McpTransport};
+use crate::error::{Error, Result};
+use crate::limits::Origin;
+use crate::output::Redactor;
+use crate::policy::Digest;
+use crate::process::Program;
+use crate::tool::misset::misset;
+
+/// How a server is reached.
+pub(super) enum Reach {
+    /// By starting a program.
+    Program(Arc<Program>),
+}
+
+impl Reach {
+    /// What the configuration says, and what takes the secrets of it out of texts.
+    ///
+    /// # Errors
+    /// When a secret cannot be read, or the server cannot be reached by this build.
+    pub fn of(config: &McpConfig) -> Result<(Self, Option<Arc<Redactor>>)> {
+        let component = config.component();
+        let origin =
+            |key: &str| Origin { setting: format!("{component}.{key}").into(), at: config.origin.at.clone() };
+        let mut secrets = BTreeMap::new();
+        for (name, secret) in &config.secrets {
+            let value = secret.read().map_err(|told| misset(&origin(&format!("secrets.{name}")), told))?;
+            secrets.insert(name.as_str(), value);
+        }
+        let named = secrets.iter().map(|(name, value)| (*name, value.as_str()));
+        let redactor = Redactor::new(named)
+            .map_err(|told| Error::component(&component, format!("its secrets: {told}")))?
+            .map(Arc::new);
+        let texts = |texts: &BTreeMap<String, McpText>| -> BTreeMap<String, String> {
+            let text = |text: &McpText| match text {
+                McpText::Plain(text) => text.clone(),
+                McpText::Secret { name, prefix } => {
+                    format!("{prefix}{}", secrets.get(name.as_str()).map_or("", String::as_str))
+                }
+            };
+            texts.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+        };
+        let reach = match &config.transport {
+            McpTransport::Command { command, folder, env, .. } => Self::Program(Arc::new(Program {
+                command: command.iter().map(Into::into).collect(),
+                folder: folder.clone(),
+                env: texts(env),
+            })),
+            McpTransport::Url { .. } => {
+                let told =
+                    "this build does not reach servers by an address; take it out, or name a `command`";
+                return Err(misset(&origin("url"), told.to_owned()));
+            }
+        };
+        Ok((reach, redactor))
+    }
+
+    /// A new way to it. Must be awaited on the reactor.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn link(&self, most: usize, changed: Arc<Notify>) -> std::result::Result<Link, String> {
+        match self {
+            Self::Program(program) => Stdio::start(Arc::clone(program), most, changed).await.map(Link::Stdio),
+        }
+    }
+}
+
+/// The digest of where a server is: approvals of one are none of another that has its name.
+pub(super) fn place(config: &McpConfig) -> Digest {
+    let place = match &config.transport {
+        McpTransport::Command { command, folder, .. } => json!([config.name, command, folder]),
+        McpTransport::Url { url, .. } => json!([config.name, url]),
+    };
+    Digest::of(place.to_string().as_bytes())
+}

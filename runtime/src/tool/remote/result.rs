@@ -1,0 +1,127 @@
+//! A server's result as that of a tool.
+
+use serde_json::Value;
+
+use super::message::RpcError;
+use crate::call::{CallError, Content, ErrorKind, Returned};
+
+/// What a server gave, as content and data. What it marks as an error is the tool's own.
+///
+/// # Errors
+/// When it is no result, or asks for something in place of giving one.
+pub(super) fn returned(mut result: Value) -> Result<Returned, CallError> {
+    if result.get("resultType").is_some_and(|kind| kind == "input_required") {
+        let message = "the tool wants to ask for something (a user's input, a model's answer, or folders), and gets nothing; \
+                       call it in a way in which it need not ask";
+        return Err(CallError::new(ErrorKind::ToolError, message));
+    }
+    let blocks = match result.get_mut("content").map(Value::take) {
+        Some(Value::Array(blocks)) => blocks,
+        None if result.get("structuredContent").is_some() => Vec::new(),
+        _ => {
+            return Err(CallError::new(
+                ErrorKind::ToolError,
+                "the tool's server gave no result that can be read",
+            ));
+        }
+    };
+    let content: Vec<Content> = blocks.into_iter().map(block).collect();
+    if result.get("isError") == Some(&Value::Bool(true)) {
+        return Ok(Returned::ToolError(Some(Value::String(texts(&content)))));
+    }
+    let structured = result.get_mut("structuredContent").map(Value::take).filter(Value::is_object);
+    Ok(Returned::Output { content, structured })
+}
+
+/// What a server refused, as the tool's own error.
+pub(super) fn refused(error: &RpcError) -> Returned {
+    let message =
+        if error.message.is_empty() { "the tool's server refused the call" } else { &error.message };
+    Returned::ToolError(Some(Value::String(message.to_owned())))
+}
+
+/// One block; what is not known is given as the JSON that it is.
+fn block(block: Value) -> Content {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let media = |value: &Value| Some((text(value, "data")?, text(value, "mimeType")?));
+    let known = match block.get("type").and_then(Value::as_str) {
+        Some("text") => text(&block, "text").map(|text| Content::Text { text }),
+        Some("image") => media(&block).map(|(data, mime_type)| Content::Image { data, mime_type }),
+        Some("audio") => media(&block).map(|(data, mime_type)| Content::Audio { data, mime_type }),
+        Some("resource_link") => text(&block, "uri").map(|uri| Content::Link {
+            uri,
+            name: text(&block, "name"),
+            mime_type: text(&block, "mimeType"),
+        }),
+        Some("resource") => block.get("resource").and_then(|resource| {
+            let blob = text(resource, "blob").map(|data| Content::Blob {
+                data,
+                mime_type: text(resource, "mimeType")
+                    .unwrap_or_else(|| "application/octet-stream".to_owned()),
+                uri: text(resource, "uri"),
+            });
+            blob.or_else(|| text(resource, "text").map(|text| Content::Text { text }))
+        }),
+        _ => None,
+    };
+    known.unwrap_or(Content::Json { json: block })
+}
+
+/// What an error says, in words.
+fn texts(content: &[Content]) -> String {
+    let words = content.iter().filter_map(|block| match block {
+        Content::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let told = words.collect::<Vec<_>>().join("\n");
+    if told.is_empty() { "the tool failed and did not say why".to_owned() } else { told }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn output(result: Value) -> Option<(Vec<Content>, Option<Value>)> {
+        match returned(result) {
+            Ok(Returned::Output { content, structured }) => Some((content, structured)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn every_block_becomes_one_of_ours() {
+        let (content, structured) = output(json!({
+            "content": [
+                { "type": "text", "text": "a" },
+                { "type": "image", "data": "aQ==", "mimeType": "image/png" },
+                { "type": "resource", "resource": { "uri": "file:///x", "text": "inside" } },
+                { "type": "resource", "resource": { "uri": "file:///y", "blob": "aQ==" } },
+                { "type": "resource_link", "uri": "https://example.org", "name": "n" },
+                { "type": "hologram", "depth": 3 },
+                7,
+            ],
+            "structuredContent": { "a": 1 },
+        }))
+        .unwrap_or_default();
+        let kinds: Vec<Value> = content.iter().map(|block| json!(block)["type"].clone()).collect();
+        assert_eq!(kinds, ["text", "image", "text", "blob", "link", "json", "json"]);
+        assert_eq!(structured, Some(json!({ "a": 1 })));
+    }
+
+    #[test]
+    fn an_error_stays_one_and_a_question_is_none() {
+        let told = |result: Value| match returned(result) {
+            Ok(Returned::ToolError(Some(Value::String(text)))) => text,
+            Err(error) => error.message,
+            other => format!("{other:?}"),
+        };
+        let failed = json!({ "content": [{ "type": "text", "text": "no such issue" }], "isError": true });
+        assert_eq!(told(failed), "no such issue");
+        assert!(told(json!({ "content": [], "isError": true })).contains("did not say why"));
+        assert!(told(json!({ "resultType": "input_required" })).contains("gets nothing"));
+        assert!(told(json!({ "content": "text" })).contains("no result that can be read"));
+        assert!(told(json!(null)).contains("no result that can be read"));
+    }
+}

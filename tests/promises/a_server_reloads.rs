@@ -1,0 +1,178 @@
+//! What changes while a server runs is taken up whole or not at all: clients are told once, running calls finish on what
+//! they began with, and what was replaced never runs again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcell::config::{Config, Environment, Folders};
+use toolcell::{ErrorKind, NativeTool, Runtime, ToolCall};
+
+use toolcell_tests::command_line::CommandLine;
+use toolcell_tests::mcp_client::McpClient;
+use toolcell_tests::scripted::{Scripted, definition};
+use toolcell_tests::{builder, built, call, guest};
+
+fn config(folder: &Path, text: &str) -> Config {
+    let file = folder.join("toolcell.toml");
+    std::fs::write(&file, text).unwrap();
+    let environment = Environment::new(folder, Folders::under(&folder.join("home")));
+    Config::load(&environment.locate(Some(&file)).unwrap().unwrap(), &environment).unwrap()
+}
+
+fn names(runtime: &Runtime) -> Vec<String> {
+    runtime.list().iter().map(|tool| tool.name().to_owned()).collect()
+}
+
+const BASICS: &str = "[component.basics]\npath = \"builtin:basics\"\n";
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_rules_and_bounds_are_swapped_and_what_is_the_embedders_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = NativeTool::blocking("own", "Ours", |_: Nothing, _| Ok::<_, String>("ours".to_owned()));
+    let runtime = built(
+        builder()
+            .config(config(folder.path(), BASICS))
+            .native(own)
+            .rule(toolcell::policy::Rule::deny("multiply")),
+    );
+    assert!(call(&runtime, "add", json!({ "a": 1, "b": 2 })).await.is_success());
+    let mut changes = runtime.changes();
+    let text = format!(
+        "{BASICS}tools = [\"add\", \"multiply\", \"echo\"]\nprefix = \"b_\"\n[output]\nmax_bytes = 256\n[[rule]]\naction = \"deny\"\ntools = [\"own\", \"b_add\"]\n"
+    );
+    changes.borrow_and_update();
+    runtime.reload(config(folder.path(), &text)).unwrap();
+    assert!(changes.has_changed().unwrap());
+    assert_eq!(names(&runtime), ["b_add", "b_echo", "b_multiply", "own"]);
+    for denied in ["b_add", "b_multiply", "own"] {
+        let arguments = if denied == "own" { json!({}) } else { json!({ "a": 1, "b": 2 }) };
+        let outcome = call(&runtime, denied, arguments).await;
+        // A rule goes by the tool's own name too, whatever it is called here.
+        assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "{denied}: {outcome:?}");
+    }
+    assert_eq!(call(&runtime, "add", json!({})).await.error_kind(), Some(ErrorKind::UnknownTool));
+    let long = call(&runtime, "b_echo", json!({ "text": "x".repeat(1000) })).await;
+    assert!(long.truncated.is_some(), "{long:?}");
+    runtime.reload(config(folder.path(), BASICS)).unwrap();
+    assert_eq!(
+        call(&runtime, "multiply", json!({ "a": 1, "b": 2 })).await.error_kind(),
+        Some(ErrorKind::Denied)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_change_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("broken.wasm"), "no component").unwrap();
+    let runtime = built(builder().config(config(folder.path(), BASICS)));
+    let before = names(&runtime);
+    let mut changes = runtime.changes();
+    changes.borrow_and_update();
+    for (text, told) in [
+        ("[component.x]\npath = \"broken.wasm\"\n", "broken.wasm"),
+        (
+            "[component.one]\npath = \"builtin:basics\"\n[component.two]\npath = \"builtin:basics\"\n",
+            "two tools are named",
+        ),
+        (
+            "[component.basics]\npath = \"builtin:basics\"\ngrant.dirs = [{ host = \".\", guest = \"/w\", access = \"read-write\" }]\n",
+            "toolcell.toml",
+        ),
+        ("[component.basics]\npath = \"builtin:basics\"\ntools = [\"none\"]\n", "has no tool `none`"),
+        ("[limits]\ntable_elements = 1000000\n", "start it again"),
+    ] {
+        let error = runtime.reload(config(folder.path(), text)).unwrap_err().to_string();
+        assert!(error.contains(told), "{told}: {error}");
+        assert_eq!(names(&runtime), before, "{text}");
+    }
+    assert!(!changes.has_changed().unwrap());
+    assert!(call(&runtime, "add", json!({ "a": 1, "b": 2 })).await.is_success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_call_finishes_on_what_it_began_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let probe = format!("[component.probe]\npath = {:?}\n", guest("probe"));
+    let runtime = built(builder().config(config(folder.path(), &probe)));
+    runtime.warm().await.unwrap();
+    let running = tokio::spawn(runtime.call(ToolCall::new("sleep", json!({ "ms": 1500 }))).into_future());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    runtime.reload(config(folder.path(), BASICS)).unwrap();
+    assert_eq!(call(&runtime, "sleep", json!({ "ms": 1 })).await.error_kind(), Some(ErrorKind::UnknownTool));
+    assert!(running.await.unwrap().is_success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approved_change_of_another_server_comes_on() {
+    let server = Scripted::new(&[definition("a")]);
+    let text = server.table("s", "");
+    let runtime = built(server.configured(&text));
+    server.script(json!({ "tools": [definition("a"), definition("b")] }));
+    let again = |text: &str| runtime.reload(config(server.path(), text)).unwrap();
+    assert!(again(&text).warnings.join("\n").contains("`b` is new"));
+    assert_eq!(names(&runtime), ["a"]);
+    runtime.approve_remote("s", None).unwrap();
+    again(&text);
+    assert_eq!(names(&runtime), ["a", "b"]);
+    assert!(call(&runtime, "b", json!({})).await.is_success());
+    again("");
+    assert_eq!(names(&runtime), [] as [&str; 0]);
+}
+
+/// The tools of a client's list, but for ours.
+fn listed(client: &mut McpClient, id: u64) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
+        let page = client.ask(json!([id, names.len()]).to_string(), "tools/list", params);
+        let tools = page["result"]["tools"].as_array().unwrap();
+        names.extend(tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+        cursor = page["result"]["nextCursor"].clone();
+        if cursor.is_null() {
+            names.retain(|name| name != "read_output");
+            return names;
+        }
+    }
+}
+
+#[test]
+fn a_hundred_changed_components_are_few_notifications_and_the_list_is_right() {
+    let user = CommandLine::new();
+    let basics = toolcell::tool::builtin_bytes("basics").unwrap();
+    std::fs::create_dir(user.folder().join("tools")).unwrap();
+    let table = |at: usize, prefix: &str| {
+        format!(
+            "[component.c{at}]\npath = \"tools/c{at}.wasm\"\ntools = [\"add\"]\nprefix = \"{prefix}{at:03}_\"\n"
+        )
+    };
+    for at in 0..100 {
+        user.write(&format!("tools/c{at}.wasm"), basics);
+    }
+    let text = |prefix: &str| (0..100).map(|at| table(at, prefix)).collect::<String>();
+    user.write("toolcell.toml", text("one_"));
+    let mut client = McpClient::start(&mut user.command(&["mcp", "--config", "toolcell.toml"]));
+    client.initialize("2025-11-25", json!({}));
+    assert_eq!(listed(&mut client, 1).len(), 100);
+    // Half of a change is none.
+    user.write("toolcell.toml", "[component.c0]\npath = \"tools/gone.wasm\"\n");
+    for at in 0..100 {
+        user.write(&format!("tools/c{at}.wasm"), basics);
+    }
+    user.write("toolcell.toml", text("two_"));
+    client.messages.said("notifications/tools/list_changed");
+    let names = listed(&mut client, 2);
+    assert!(names.len() == 100 && names.iter().all(|name| name.starts_with("two_")), "{names:?}");
+    client.call(3, "one_000_add", json!({ "a": 1, "b": 2 }));
+    assert_eq!(client.messages.answer(&json!(3))["error"]["code"], -32602);
+    client.call(4, "two_099_add", json!({ "a": 1, "b": 2 }));
+    assert_eq!(client.messages.answer(&json!(4))["result"]["structuredContent"], json!({ "result": 3 }));
+    let (code, rest) = client.close();
+    assert_eq!(code, 0);
+    let told = rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert!(told <= 3, "{told} more");
+}
