@@ -99,7 +99,8 @@ pub fn list(shell: &Shell, name: &str) -> io::Result<Vec<Entry>> {
 }
 
 fn above(shell: &Shell, path: &Path) -> Vec<Entry> {
-    let below = shell.host.roots.iter().filter_map(|root| Path::new(root).strip_prefix(path).ok());
+    let path = normal(&path.to_string_lossy());
+    let below = shell.host.roots.iter().filter_map(|root| Path::new(root).strip_prefix(&path).ok());
     let names = below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_string_lossy().into_owned()));
     let mut names: Vec<String> = names.collect();
     names.sort();

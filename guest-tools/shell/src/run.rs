@@ -9,7 +9,7 @@ use crate::stream::{Captured, Handle};
 use crate::task;
 
 /// What is kept of the output at each end; what a model reads is far less.
-const OUTPUT: usize = 4 << 20;
+const OUTPUT: usize = 1 << 20;
 
 /// What is to be run.
 pub struct Request {
@@ -40,16 +40,16 @@ pub fn run(request: &Request) -> Answer {
     let (handle, captured) = Handle::kept(Captured::ends(OUTPUT));
     let fds = Fds::new(Handle::Null, handle.clone(), handle);
     let cwd = request.roots.first().cloned().unwrap_or_else(|| "/".to_owned());
-    let host = Host { started, roots: request.roots.clone(), told: Cell::new(false) };
+    let host = Host { started, roots: request.roots.clone(), told: Cell::new(false), complained: Cell::new(false) };
     let mut shell = Shell::new(host, cwd, &request.environment, fds);
     let result = task::block_on(async {
         let result = run_text(&mut shell, &request.command).await;
         let code = subshell::finish(&mut shell, result).await?;
-        // A terminal would show what jobs in the background still write.
-        shell.fds = Fds::default();
-        task::rest().await?;
         Ok(code)
     });
+    drop(shell);
+    // What jobs in the background still write would be seen on a terminal.
+    let result = result.and_then(|code| task::rest().map(|()| code));
     let mut output = captured.borrow_mut().take();
     let mut note = |line: String| {
         if output.last().is_some_and(|byte| *byte != b'\n') {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::stop::Stop;
+use crate::stop::{Status, Stop};
 
 /// Subshells, stages and jobs that may live at once. A script of a person has a dozen; a fork bomb is over at once.
 const PROCESSES: usize = 128;
@@ -103,24 +103,30 @@ pub async fn sleep(duration: Duration) {
     .await;
 }
 
-/// Runs all of them at the same time; gives what each returned, in their order.
-pub async fn all<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + '_>>>) -> Vec<T> {
-    let mut running: Vec<_> = futures.into_iter().map(|future| (Some(future), None)).collect();
+/// A stage of a pipeline.
+pub type Stage<'a> = Pin<Box<dyn Future<Output = Status> + 'a>>;
+
+/// Runs all of them at the same time; gives their statuses in their order, or the first reason to stop, which ends all.
+pub async fn all(stages: Vec<Stage<'_>>) -> Result<Vec<i32>, Stop> {
+    let mut running: Vec<_> = stages.into_iter().map(|stage| (Some(stage), 0)).collect();
     poll_fn(move |context| {
         let mut waiting = false;
-        for (future, result) in &mut running {
-            let Some(polled) = future else { continue };
+        for (stage, status) in &mut running {
+            let Some(polled) = stage else { continue };
             match polled.as_mut().poll(context) {
-                Poll::Ready(value) => {
-                    *result = Some(value);
+                Poll::Ready(ended) => {
+                    *status = match ended {
+                        Ok(status) => status,
+                        Err(stop) => return Poll::Ready(Err(stop)),
+                    };
                     // Dropped at once: its end of a pipe goes with it.
-                    *future = None;
+                    *stage = None;
                     moved();
                 }
                 Poll::Pending => waiting = true,
             }
         }
-        if waiting { Poll::Pending } else { Poll::Ready(running.iter_mut().filter_map(|(_, result)| result.take()).collect()) }
+        if waiting { Poll::Pending } else { Poll::Ready(Ok(running.iter().map(|(_, status)| *status).collect())) }
     })
     .await
 }
@@ -190,8 +196,27 @@ impl Done {
     }
 }
 
-/// Waits for background tasks that are left, as a terminal would.
-pub async fn rest() -> Result<(), Stop> {
-    until(|| TASKS.with_borrow(VecDeque::is_empty).then_some(())).await;
+/// Runs what is left in the background for as long as it does something. What only waits for its time ends here, as it
+/// would outlive the call.
+pub fn rest() -> Result<(), Stop> {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut idle = 0;
+    while idle < 3 && !TASKS.with_borrow(VecDeque::is_empty) {
+        let before = MOVES.get();
+        round(&mut context);
+        idle = if MOVES.get() == before { idle + 1 } else { 0 };
+        tick()?;
+    }
     Ok(())
+}
+
+/// Lets others go on while there are many.
+pub async fn crowded() {
+    for _ in 0..3 {
+        if LIVE.get() < PROCESSES / 2 {
+            return;
+        }
+        let mut waited = false;
+        poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
 }

@@ -16,11 +16,18 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Status> + 'a>>;
 /// Runs commands one after the other; gives the status of the last.
 pub fn run_list<'a>(shell: &'a mut Shell, list: &'a List) -> Running<'a> {
     Box::pin(async move {
-        for item in list {
-            shell.status = run_item(shell, item).await?;
-        }
-        Ok(shell.status)
+        shell.deeper()?;
+        let result = run_items(shell, list).await;
+        shell.depth -= 1;
+        result
     })
+}
+
+async fn run_items(shell: &mut Shell, list: &List) -> Status {
+    for item in list {
+        shell.status = run_item(shell, item).await?;
+    }
+    Ok(shell.status)
 }
 
 /// Runs the text of a script.

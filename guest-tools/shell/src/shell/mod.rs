@@ -29,8 +29,9 @@ use crate::stream::{Handle, Out};
 use crate::syntax::Command;
 use crate::task::Done;
 
-/// Functions, substitutions and scripts within each other. Each costs stack of the host, which is bounded.
-pub const DEEPEST: u32 = 100;
+/// Lists of commands, functions and subshells within each other. Each costs up to 1.3 KiB of the host's stack, of which a
+/// call has 512 KiB by default.
+pub const DEEPEST: u32 = 300;
 
 /// What `set` and `shopt` switch.
 #[derive(Clone, Copy, Default)]
@@ -91,6 +92,8 @@ pub struct Host {
     pub roots: Vec<String>,
     /// Whether somebody was told which commands exist.
     pub told: std::cell::Cell<bool>,
+    /// Whether a job in the background said why it was stopped.
+    pub complained: std::cell::Cell<bool>,
 }
 
 impl Shell {
@@ -149,7 +152,7 @@ impl Shell {
     /// Goes one level deeper.
     pub fn deeper(&mut self) -> Result<(), Stop> {
         if self.depth >= DEEPEST {
-            return Err(Stop::Abort(1, format!("more than {DEEPEST} functions or subshells within each other")));
+            return Err(Stop::Abort(1, format!("more than {DEEPEST} lists of commands, functions and subshells within each other")));
         }
         self.depth += 1;
         Ok(())

@@ -1,7 +1,5 @@
 //! Pipelines, whose stages run at the same time, and jobs in the background.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -33,7 +31,7 @@ pub async fn run(shell: &mut Shell, pipeline: &Pipeline) -> Status {
 }
 
 async fn stages(shell: &mut Shell, pipeline: &Pipeline) -> Status {
-    let mut futures: Vec<Pin<Box<dyn Future<Output = Status> + '_>>> = Vec::new();
+    let mut futures: Vec<task::Stage<'_>> = Vec::new();
     let mut input = shell.stdin();
     let last = pipeline.stages.len().saturating_sub(1);
     for (index, stage) in pipeline.stages.iter().enumerate() {
@@ -53,10 +51,7 @@ async fn stages(shell: &mut Shell, pipeline: &Pipeline) -> Status {
             finish(&mut child, result).await
         }));
     }
-    let mut statuses = Vec::new();
-    for result in task::all(futures).await {
-        statuses.push(result?);
-    }
+    let statuses = task::all(futures).await?;
     let last = statuses.last().copied().unwrap_or(0);
     let failed = statuses.iter().rev().copied().find(|status| *status != 0);
     shell.pipe_status = statuses;
@@ -65,6 +60,7 @@ async fn stages(shell: &mut Shell, pipeline: &Pipeline) -> Status {
 
 /// `… &`
 pub async fn background(shell: &mut Shell, item: &Item) -> Status {
+    task::crowded().await;
     let process = Process::start()?;
     let mut child = shell.child()?;
     child.fds.set(0, Handle::Null);
@@ -83,8 +79,10 @@ pub async fn background(shell: &mut Shell, item: &Item) -> Status {
         match finish(&mut child, result).await {
             Ok(status) => done.set(status),
             Err(Stop::Abort(status, message)) => {
-                // The last words of a job; that they are not heard changes nothing.
-                let _unheard = child.complain(message).await;
+                // One such complaint says it for all jobs. That it is not heard changes nothing.
+                if !child.host.complained.replace(true) {
+                    let _unheard = child.complain(message).await;
+                }
                 done.set(status);
             }
             Err(_) => done.set(1),

@@ -17,6 +17,15 @@ impl Out {
         Self { handle, bytes: Vec::new() }
     }
 
+    /// Whether somebody has to read what is written.
+    pub fn is_pipe(&self) -> bool {
+        matches!(self.handle, Handle::Writer(_))
+    }
+
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Takes bytes without waiting; [`Self::check`] afterwards.
     pub fn put(&mut self, bytes: impl AsRef<[u8]>) {
         self.bytes.extend_from_slice(bytes.as_ref());

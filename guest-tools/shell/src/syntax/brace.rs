@@ -2,16 +2,26 @@
 
 use super::{Part, Word};
 
-/// What one word may become.
-const MOST: usize = 100_000;
+/// What one word may become; more would not fit the memory of a call.
+const MOST: usize = 500_000;
 
 /// The words that the braces of `word` stand for.
-pub fn expand(word: Word) -> Vec<Word> {
+///
+/// # Errors
+/// When there are too many.
+pub fn expand(word: Word) -> Result<Vec<Word>, String> {
     if !word.iter().any(|part| matches!(part, Part::Plain(text) if text.contains('{'))) {
-        return vec![word];
+        return Ok(vec![word]);
     }
-    expand_atoms(&atoms(word)).into_iter().map(join).collect()
+    let words = expand_atoms(&atoms(word), 0);
+    if words.len() > MOST {
+        return Err(format!("brace expansion: more than {MOST} words"));
+    }
+    Ok(words.into_iter().map(join).collect())
 }
+
+/// Braces within each other; deeper ones mean themselves.
+const DEEPEST: u32 = 20;
 
 /// Either a plain character or another part.
 #[derive(Clone)]
@@ -50,15 +60,18 @@ fn letter(atom: &Atom) -> Option<char> {
     }
 }
 
-fn expand_atoms(atoms: &[Atom]) -> Vec<Vec<Atom>> {
+fn expand_atoms(atoms: &[Atom], depth: u32) -> Vec<Vec<Atom>> {
+    if depth > DEEPEST {
+        return vec![atoms.to_vec()];
+    }
     for open in (0..atoms.len()).filter(|index| atoms.get(*index).and_then(letter) == Some('{')) {
-        let Some((alternatives, close)) = alternatives(atoms, open) else { continue };
+        let Some((alternatives, close)) = alternatives(atoms, open, depth) else { continue };
         let before = atoms.get(..open).unwrap_or_default();
-        let after = expand_atoms(atoms.get(close + 1..).unwrap_or_default());
+        let after = expand_atoms(atoms.get(close + 1..).unwrap_or_default(), depth + 1);
         let mut words = Vec::new();
         for alternative in alternatives {
             for rest in &after {
-                if words.len() >= MOST {
+                if words.len() > MOST {
                     return words;
                 }
                 words.push([before, &alternative, rest].concat());
@@ -70,13 +83,13 @@ fn expand_atoms(atoms: &[Atom]) -> Vec<Vec<Atom>> {
 }
 
 /// The alternatives of the brace at `open`, and where it closes; none if it is no such brace.
-fn alternatives(atoms: &[Atom], open: usize) -> Option<(Vec<Vec<Atom>>, usize)> {
-    let mut depth = 0_usize;
+fn alternatives(atoms: &[Atom], open: usize, depth: u32) -> Option<(Vec<Vec<Atom>>, usize)> {
+    let mut inner = 0_usize;
     let mut commas = vec![open];
     for index in open + 1..atoms.len() {
         match atoms.get(index).and_then(letter) {
-            Some('{') => depth += 1,
-            Some('}') if depth > 0 => depth -= 1,
+            Some('{') => inner += 1,
+            Some('}') if inner > 0 => inner -= 1,
             Some('}') => {
                 commas.push(index);
                 let pieces = commas.windows(2).map(|pair| match pair {
@@ -84,13 +97,13 @@ fn alternatives(atoms: &[Atom], open: usize) -> Option<(Vec<Vec<Atom>>, usize)> 
                     _ => &[],
                 });
                 if commas.len() > 2 {
-                    return Some((pieces.flat_map(expand_atoms).collect(), index));
+                    return Some((pieces.flat_map(|piece| expand_atoms(piece, depth + 1)).collect(), index));
                 }
                 let text: Option<String> = atoms.get(open + 1..index)?.iter().map(letter).collect();
                 let range = range(&text?)?;
                 return Some((range.into_iter().map(|text| text.chars().map(Atom::Letter).collect()).collect(), index));
             }
-            Some(',') if depth == 0 => commas.push(index),
+            Some(',') if inner == 0 => commas.push(index),
             _ => {}
         }
     }
@@ -123,7 +136,7 @@ fn range(text: &str) -> Option<Vec<String>> {
 fn steps(first: i64, last: i64, step: i64) -> impl Iterator<Item = i64> {
     let down = last < first;
     let count = last.abs_diff(first) / step.unsigned_abs();
-    (0..=count).take(MOST).map_while(move |index| {
+    (0..=count).take(MOST + 1).map_while(move |index| {
         let offset = i64::try_from(index).ok()?.checked_mul(step)?;
         if down { first.checked_sub(offset) } else { first.checked_add(offset) }
     })

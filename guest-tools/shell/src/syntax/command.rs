@@ -261,7 +261,7 @@ fn for_loop(scanner: &mut Scanner) -> Parsed<Kind> {
             if scanner.peek().is_some_and(is_meta) && !scanner.looks_at("<(") {
                 return scanner.unexpected();
             }
-            list.extend(brace::expand(word(scanner, End::Meta)?));
+            list.extend(words_of(scanner)?);
         }
         words = Some(list);
     }
@@ -381,12 +381,18 @@ fn simple(scanner: &mut Scanner, line: u32) -> Parsed<Command> {
                 continue;
             }
         }
-        words.extend(brace::expand(word(scanner, End::Meta)?));
+        words.extend(words_of(scanner)?);
     }
     if assigns.is_empty() && words.is_empty() && redirects.is_empty() {
         return scanner.unexpected();
     }
     Ok(Command { line, kind: Kind::Simple { assigns, words, declared }, redirects })
+}
+
+/// A word, and what its braces make of it.
+fn words_of(scanner: &mut Scanner) -> Parsed<Vec<Word>> {
+    let word = word(scanner, End::Meta)?;
+    brace::expand(word).or_else(|message| scanner.error(message))
 }
 
 fn declares(words: &[Word]) -> bool {
@@ -438,7 +444,7 @@ fn array(scanner: &mut Scanner) -> Parsed<Vec<(Option<Word>, Word)>> {
             }
             scanner.back(mark);
         }
-        elements.extend(brace::expand(word(scanner, End::Meta)?).into_iter().map(|word| (None, word)));
+        elements.extend(words_of(scanner)?.into_iter().map(|word| (None, word)));
     }
 }
 

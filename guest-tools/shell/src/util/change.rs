@@ -207,6 +207,24 @@ pub async fn readlink(shell: &mut Shell, arguments: &[String]) -> Status {
     Ok(status)
 }
 
+/// `chmod`: files here have no mode. Scripts that make a file executable and run it work; whoever wants to protect one
+/// is told.
+pub async fn chmod(shell: &mut Shell, arguments: &[String]) -> Status {
+    let mut words = arguments.iter().filter(|word| !matches!(word.as_str(), "-R" | "-v" | "-f" | "--recursive"));
+    let Some(mode) = words.next() else { return fail("missing operand") };
+    let mut status = 0;
+    for name in words {
+        if !files::is_there(&shell.path(name)) {
+            shell.warn(format!("chmod: cannot access '{name}': No such file or directory")).await?;
+            status = 1;
+        }
+    }
+    if !mode.contains('x') && !matches!(mode.as_str(), "755" | "0755" | "775" | "777" | "644" | "0644") {
+        shell.warn("chmod: files have no mode here: nothing was changed").await?;
+    }
+    Ok(status)
+}
+
 const TOUCH: Spelling = Spelling::new("acd:fhmr:t:", &[("no-create", 'c'), ("date", 'd'), ("reference", 'r')]);
 
 pub async fn touch(shell: &mut Shell, arguments: &[String]) -> Status {

@@ -9,6 +9,7 @@ use jaq_json::{Num, Val, read};
 use super::input;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, wrong};
+use crate::stream::Out;
 
 #[derive(Default)]
 struct Request {
@@ -137,14 +138,7 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let inputs = if request.null { vec![Val::Null] } else { inputs(&request, &text, &mut broken) };
     let program = Program::new(&request);
     let mut out = shell.out();
-    let (answers, failure) = program.run(&filter, inputs, |answer| {
-        let mut line = String::new();
-        print(&request, answer, &mut line);
-        if !request.join {
-            line.push('\n');
-        }
-        out.put(line);
-    })?;
+    let (answers, failure) = program.run(&request, &filter, inputs, &mut out).await?;
     out.flush().await?;
     if let Some(message) = failure {
         return wrong(5, format!("error (at <stdin>:0): {message}"));
@@ -210,7 +204,7 @@ impl Program {
     }
 
     /// Runs a filter on each input; gives whether the last answer was true, and why it failed.
-    fn run(&self, filter: &str, inputs: Vec<Val>, mut answer: impl FnMut(&Val)) -> Result<(Option<bool>, Option<String>), Stop> {
+    async fn run(&self, request: &Request, filter: &str, inputs: Vec<Val>, out: &mut Out) -> Result<(Option<bool>, Option<String>), Stop> {
         let arena = Arena::default();
         let own = jaq_core::load::parse(FORMATS, |parser| parser.defs()).unwrap_or_default();
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(own);
@@ -235,7 +229,13 @@ impl Program {
                 match result {
                     Ok(value) => {
                         last = Some(!matches!(value, Val::Null | Val::Bool(false)));
-                        answer(&value);
+                        let mut line = String::new();
+                        print(request, &value, &mut line);
+                        if !request.join {
+                            line.push('\n');
+                        }
+                        out.put(line);
+                        out.check().await?;
                     }
                     Err(error) => return Ok((last, Some(error.to_string()))),
                 }

@@ -55,6 +55,7 @@ table! {
     "base64" => sums::base64,
     "basename" => names::basename,
     "cat" => cat::run,
+    "chmod" => change::chmod,
     "cmp" => cmp::run,
     "comm" => columns::comm,
     "cp" => copy::cp,

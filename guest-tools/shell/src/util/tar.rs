@@ -300,7 +300,7 @@ fn extract(shell: &Shell, options: &Options, out: &mut Out, member: &Member<'_>,
     if member.kind == b'5' {
         return fs::create_dir_all(&path).map_err(cannot);
     }
-    if let Some(parent) = path.parent() {
+    if let Some(parent) = path.parent().filter(|parent| !files::is_dir(parent)) {
         fs::create_dir_all(parent).map_err(cannot)?;
     }
     let there = fs::symlink_metadata(&path).ok();

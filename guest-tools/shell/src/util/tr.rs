@@ -31,6 +31,18 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let (delete, squeeze) = (options.has('d'), options.has('s'));
     let translate = !delete && second.is_some();
     let squeezed: HashSet<char> = to.iter().copied().collect();
+    let in_squeezed = |letter: char| if second.is_some() { squeezed.contains(&letter) } else { chosen(letter) };
+    let change = |letter: char| -> (bool, char, bool) {
+        let is_chosen = chosen(letter);
+        let target = match (translate && is_chosen, complement) {
+            (false, _) => letter,
+            (true, true) => last.unwrap_or(letter),
+            (true, false) => table.get(&letter).copied().unwrap_or(letter),
+        };
+        (delete && is_chosen, target, squeeze && in_squeezed(target))
+    };
+    // What becomes of ASCII is looked up.
+    let ascii: Vec<(bool, char, bool)> = (0..128_u8).map(|byte| change(char::from(byte))).collect();
     let (stdin, mut out) = (shell.stdin(), shell.out());
     let mut previous = None;
     let mut rest = Vec::new();
@@ -46,16 +58,9 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
         let bytes: Vec<u8> = rest.drain(..whole).collect();
         let mut text = String::with_capacity(bytes.len());
         for letter in String::from_utf8_lossy(&bytes).chars() {
-            let mut letter = letter;
-            let is_chosen = chosen(letter);
-            if delete && is_chosen {
-                continue;
-            }
-            if translate && is_chosen {
-                letter = if complement { last.unwrap_or(letter) } else { table.get(&letter).copied().unwrap_or(letter) };
-            }
-            let in_second = if second.is_some() { squeezed.contains(&letter) } else { chosen(letter) };
-            if squeeze && previous == Some(letter) && in_second {
+            let known = usize::try_from(u32::from(letter)).ok().and_then(|code| ascii.get(code)).copied();
+            let (gone, letter, squeezable) = known.unwrap_or_else(|| change(letter));
+            if gone || (squeezable && previous == Some(letter)) {
                 continue;
             }
             previous = Some(letter);

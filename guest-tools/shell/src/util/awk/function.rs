@@ -52,13 +52,13 @@ impl Machine<'_> {
             Builtin::System => {
                 self.streams.flush().map_err(Flow::Stop)?;
                 let command = self.argument(arguments, 0)?;
-                let (bytes, status) = run_command(self.shell, &command, self.shell.stdin()).map_err(Flow::Stop)?;
+                let (bytes, status) = run_command(self.shell, self.depth, &command, self.shell.stdin()).map_err(Flow::Stop)?;
                 self.write_out(&bytes)?;
                 Value::Number(f64::from(status))
             }
             Builtin::Close => {
                 let name = self.argument(arguments, 0)?;
-                let (bytes, status) = self.streams.close(self.shell, &name).map_err(Flow::Stop)?;
+                let (bytes, status) = self.streams.close(self.shell, self.depth, &name).map_err(Flow::Stop)?;
                 self.write_out(&bytes)?;
                 Value::Number(f64::from(status))
             }

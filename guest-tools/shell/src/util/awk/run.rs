@@ -13,10 +13,10 @@ use crate::stop::Stop;
 use crate::stream::{Handle, Out};
 use crate::task;
 
-/// Calls of functions within each other; each costs stack of the host.
-const DEEPEST: usize = 60;
-/// What one action may print before others get their turn.
-const PRINTED: usize = 64 << 20;
+/// Statements and calls within each other; each costs up to 0.6 KiB of the host's stack, which the shell around shares.
+const DEEPEST: u32 = 2 * crate::shell::DEEPEST;
+/// What one action may print into a pipe before the other end gets its turn.
+const PRINTED: usize = 32 << 20;
 /// Patterns that are made while the program runs, and kept.
 const PATTERNS: usize = 500;
 
@@ -43,10 +43,10 @@ pub struct Machine<'a> {
     program: Rc<Program>,
     globals: Vec<Cell>,
     frames: Vec<Vec<Cell>>,
+    pub depth: u32,
     pub record: Record,
     separator: Option<Separator>,
     pub out: Out,
-    printed: usize,
     pub streams: Streams,
     patterns: HashMap<String, Rc<Regex>>,
     open_ranges: Vec<bool>,
@@ -67,12 +67,12 @@ impl<'a> Machine<'a> {
             globals: vec![Cell::Unset; program.globals.len()],
             open_ranges: vec![false; program.rules.len()],
             program: Rc::new(program),
+            depth: 2 * shell.depth,
             shell,
             frames: Vec::new(),
             record: Record::default(),
             separator: None,
             out,
-            printed: 0,
             streams: Streams::default(),
             patterns: HashMap::new(),
             argument: 1,
@@ -420,7 +420,13 @@ impl<'a> Machine<'a> {
     // Statements
 
     fn block(&mut self, block: &Block) -> Done<()> {
-        block.iter().try_for_each(|statement| self.statement(statement))
+        if self.depth >= DEEPEST {
+            return fatal("fatal: too many calls of functions within each other");
+        }
+        self.depth += 1;
+        let result = block.iter().try_for_each(|statement| self.statement(statement));
+        self.depth -= 1;
+        result
     }
 
     fn statement(&mut self, statement: &Statement) -> Done<()> {
@@ -551,11 +557,13 @@ impl<'a> Machine<'a> {
     }
 
     pub fn write_out(&mut self, bytes: &[u8]) -> Done<()> {
-        self.printed += bytes.len();
-        if self.printed > PRINTED {
-            return fatal(format!("fatal: more than {PRINTED} bytes printed"));
-        }
         self.out.put(bytes);
+        if !self.out.is_pipe() {
+            return at_once(self.out.check()).map_err(Flow::Stop);
+        }
+        if self.out.len() > PRINTED {
+            return fatal(format!("fatal: more than {PRINTED} bytes printed at once"));
+        }
         Ok(())
     }
 
@@ -665,9 +673,6 @@ impl<'a> Machine<'a> {
     }
 
     fn call(&mut self, index: usize, arguments: &[Expression]) -> Done<Value> {
-        if self.frames.len() >= DEEPEST {
-            return fatal(format!("fatal: more than {DEEPEST} calls of functions within each other"));
-        }
         task::tick().map_err(Flow::Stop)?;
         let program = Rc::clone(&self.program);
         let Some(function) = program.functions.get(index) else { return fatal("fatal: no such function") };
@@ -687,7 +692,9 @@ impl<'a> Machine<'a> {
         }
         frame.resize(function.parameters, Cell::Unset);
         self.frames.push(frame);
+        self.depth += 1;
         let result = self.block(&function.body);
+        self.depth -= 1;
         let frame = self.frames.pop().unwrap_or_default();
         // What the function made an array of is one for the caller too.
         for (argument, cell) in arguments.iter().zip(frame) {
@@ -717,7 +724,7 @@ impl<'a> Machine<'a> {
             }
             From::Command(command) => {
                 let command = self.text(command)?;
-                self.streams.read_command(self.shell, &command).map_err(Flow::Stop)?
+                self.streams.read_command(self.shell, self.depth, &command).map_err(Flow::Stop)?
             }
         };
         let Some(line) = line else { return Ok(Value::Number(0.0)) };

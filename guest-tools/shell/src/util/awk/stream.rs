@@ -32,9 +32,11 @@ pub fn at_once<T>(future: impl Future<Output = Result<T, Stop>>) -> Result<T, St
 }
 
 /// Runs a command to its end; gives what it wrote and its status.
-pub fn run_command(shell: &Shell, command: &str, input: Handle) -> Result<(Vec<u8>, i32), Stop> {
+pub fn run_command(shell: &Shell, depth: u32, command: &str, input: Handle) -> Result<(Vec<u8>, i32), Stop> {
     let (handle, kept) = Handle::kept(Captured::whole(MOST));
     let mut child = shell.child()?;
+    // What awk's own statements take of the stack, and this call from within it.
+    child.depth = (depth / 2 + 8).max(child.depth);
     child.fds.set(0, input);
     child.fds.set(1, handle);
     let status = task::block_on(async {
@@ -55,10 +57,10 @@ impl Streams {
         self.line(name).map_err(|_| ())
     }
 
-    pub fn read_command(&mut self, shell: &Shell, command: &str) -> Result<Option<Vec<u8>>, Stop> {
+    pub fn read_command(&mut self, shell: &Shell, depth: u32, command: &str) -> Result<Option<Vec<u8>>, Stop> {
         let key = format!("|{command}");
         if !self.readers.contains_key(&key) {
-            let (bytes, _) = run_command(shell, command, shell.stdin())?;
+            let (bytes, _) = run_command(shell, depth, command, shell.stdin())?;
             self.readers.insert(key.clone(), Handle::text(bytes));
         }
         self.line(&key)
@@ -99,7 +101,7 @@ impl Streams {
     }
 
     /// Closes what has that name; gives what a command wrote, and whether anything was open.
-    pub fn close(&mut self, shell: &Shell, name: &str) -> Result<(Vec<u8>, i32), Stop> {
+    pub fn close(&mut self, shell: &Shell, depth: u32, name: &str) -> Result<(Vec<u8>, i32), Stop> {
         let mut status = -1;
         if self.readers.remove(name).is_some() || self.readers.remove(&format!("|{name}")).is_some() {
             status = 0;
@@ -110,7 +112,7 @@ impl Streams {
         }
         if let Some(index) = self.commands.iter().position(|(command, _)| command == name) {
             let (command, input) = self.commands.remove(index);
-            return run_command(shell, &command, Handle::text(input));
+            return run_command(shell, depth, &command, Handle::text(input));
         }
         Ok((Vec::new(), status))
     }
