@@ -101,7 +101,8 @@ pub fn list(shell: &Shell, name: &str) -> io::Result<Vec<Entry>> {
 fn above(shell: &Shell, path: &Path) -> Vec<Entry> {
     let path = normal(&path.to_string_lossy());
     let below = shell.host.roots.iter().filter_map(|root| Path::new(root).strip_prefix(&path).ok());
-    let names = below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_string_lossy().into_owned()));
+    let names =
+        below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_string_lossy().into_owned()));
     let mut names: Vec<String> = names.collect();
     names.sort();
     names.dedup();
@@ -133,7 +134,9 @@ pub fn is_file(path: &Path) -> bool {
 /// Whether a file begins as scripts do.
 pub fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
-    is_file(path) && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
+    is_file(path)
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && &start == b"#!"
 }
 
 /// Folds `.` and `..` by their letters.

@@ -130,7 +130,9 @@ impl Spec {
             body.make_ascii_uppercase();
         }
         if self.group {
-            let (whole, rest) = body.split_once('.').map_or((body.as_str(), String::new()), |(whole, rest)| (whole, format!(".{rest}")));
+            let (whole, rest) = body
+                .split_once('.')
+                .map_or((body.as_str(), String::new()), |(whole, rest)| (whole, format!(".{rest}")));
             body = grouped(whole) + &rest;
         }
         self.pad(sign, &body, self.zero)
@@ -177,13 +179,21 @@ pub fn general(size: f64, precision: usize, keep: bool) -> String {
     let body = if exponent < -4 || exponent >= limit {
         let whole = scientific(size, precision - 1);
         let (mantissa, exponent) = whole.split_once('e').unwrap_or((&whole, "+00"));
-        let mantissa = if keep || !mantissa.contains('.') { mantissa } else { mantissa.trim_end_matches('0').trim_end_matches('.') };
+        let mantissa = if keep || !mantissa.contains('.') {
+            mantissa
+        } else {
+            mantissa.trim_end_matches('0').trim_end_matches('.')
+        };
         return format!("{mantissa}e{exponent}");
     } else {
         let digits = usize::try_from(limit - 1 - exponent).unwrap_or(0);
         format!("{size:.digits$}")
     };
-    if keep || !body.contains('.') { body } else { body.trim_end_matches('0').trim_end_matches('.').to_owned() }
+    if keep || !body.contains('.') {
+        body
+    } else {
+        body.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
 }
 
 /// The number that a text begins with, as awk and C read it.

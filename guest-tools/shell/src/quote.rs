@@ -10,7 +10,10 @@ pub fn escaped(text: &str) -> String {
     }
     let mut quoted = String::new();
     for (index, letter) in text.chars().enumerate() {
-        if " !\"#$&'()*,;<>?[\\]^`{|}~".contains(letter) && !(letter == '#' && index > 0) && !(letter == '~' && index > 0) {
+        if " !\"#$&'()*,;<>?[\\]^`{|}~".contains(letter)
+            && !(letter == '#' && index > 0)
+            && !(letter == '~' && index > 0)
+        {
             quoted.push('\\');
         }
         quoted.push(letter);

@@ -46,7 +46,12 @@ impl Regex {
     }
 
     /// With `lines`, the anchors also match at the lines within a text.
-    pub fn new_lines(pattern: &str, flavour: Flavour, ignore_case: bool, lines: bool) -> Result<Self, String> {
+    pub fn new_lines(
+        pattern: &str,
+        flavour: Flavour,
+        ignore_case: bool,
+        lines: bool,
+    ) -> Result<Self, String> {
         let (translated, back) = match flavour {
             Flavour::Fixed => (regex::escape(pattern), false),
             Flavour::Perl => (pattern.to_owned(), false),
@@ -203,7 +208,9 @@ impl Translator {
         let rest: String = self.letters.get(self.at..).unwrap_or_default().iter().collect();
         let end = if self.basic { "\\}" } else { "}" };
         let inner = rest.split_once(end).map(|(inner, _)| inner);
-        let fits = |inner: &str| !inner.is_empty() && inner.chars().all(|letter| letter.is_ascii_digit() || letter == ',');
+        let fits = |inner: &str| {
+            !inner.is_empty() && inner.chars().all(|letter| letter.is_ascii_digit() || letter == ',')
+        };
         match inner.filter(|inner| fits(inner) && self.atom) {
             Some(inner) => {
                 self.at += inner.chars().count() + end.len();
@@ -287,14 +294,19 @@ impl Translator {
                 '[' if self.peek(0) == Some(':') => {
                     let rest: String = self.letters.get(self.at + 1..).unwrap_or_default().iter().collect();
                     let (name, _) = rest.split_once(":]").ok_or_else(unmatched)?;
-                    let known = ["alpha", "digit", "alnum", "upper", "lower", "space", "blank", "punct", "print", "graph", "cntrl", "xdigit"];
+                    let known = [
+                        "alpha", "digit", "alnum", "upper", "lower", "space", "blank", "punct", "print",
+                        "graph", "cntrl", "xdigit",
+                    ];
                     if !known.contains(&name) {
                         return Err("Invalid character class name".to_owned());
                     }
                     self.at += name.chars().count() + 3;
                     set.push_str(&format!("[:{name}:]"));
                 }
-                '\\' if self.awk || matches!(self.peek(0), Some('n' | 't' | ']')) && self.peek(0) != Some(']') => {
+                '\\' if self.awk
+                    || matches!(self.peek(0), Some('n' | 't' | ']')) && self.peek(0) != Some(']') =>
+                {
                     let next = self.peek(0).ok_or_else(unmatched)?;
                     self.at += 1;
                     match next {
@@ -302,7 +314,12 @@ impl Translator {
                         other => push_member(&mut set, other),
                     }
                 }
-                '-' if self.at > start + 1 && self.peek(0).is_some_and(|next| next != ']') && !set.ends_with("]") => set.push('-'),
+                '-' if self.at > start + 1
+                    && self.peek(0).is_some_and(|next| next != ']')
+                    && !set.ends_with("]") =>
+                {
+                    set.push('-')
+                }
                 other => push_member(&mut set, other),
             }
         }
@@ -313,7 +330,25 @@ impl Translator {
 }
 
 fn push_member(set: &mut String, letter: char) {
-    if !letter.is_alphanumeric() && letter.is_ascii() && !letter.is_ascii_control() && letter != ' ' && letter != '_' && letter != '"' && letter != '\'' && letter != '/' && letter != ',' && letter != ';' && letter != ':' && letter != '=' && letter != '@' && letter != '!' && letter != '%' && letter != '`' && letter != '<' && letter != '>' {
+    if !letter.is_alphanumeric()
+        && letter.is_ascii()
+        && !letter.is_ascii_control()
+        && letter != ' '
+        && letter != '_'
+        && letter != '"'
+        && letter != '\''
+        && letter != '/'
+        && letter != ','
+        && letter != ';'
+        && letter != ':'
+        && letter != '='
+        && letter != '@'
+        && letter != '!'
+        && letter != '%'
+        && letter != '`'
+        && letter != '<'
+        && letter != '>'
+    {
         set.push('\\');
     }
     set.push(letter);

@@ -40,7 +40,8 @@ pub fn run(request: &Request) -> Answer {
     let (handle, captured) = Handle::kept(Captured::ends(OUTPUT));
     let fds = Fds::new(Handle::Null, handle.clone(), handle);
     let cwd = request.roots.first().cloned().unwrap_or_else(|| "/".to_owned());
-    let host = Host { started, roots: request.roots.clone(), told: Cell::new(false), complained: Cell::new(false) };
+    let host =
+        Host { started, roots: request.roots.clone(), told: Cell::new(false), complained: Cell::new(false) };
     let mut shell = Shell::new(host, cwd, &request.environment, fds);
     let result = task::block_on(async {
         let result = run_text(&mut shell, &request.command).await;

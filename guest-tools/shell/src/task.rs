@@ -126,7 +126,11 @@ pub async fn all(stages: Vec<Stage<'_>>) -> Result<Vec<i32>, Stop> {
                 Poll::Pending => waiting = true,
             }
         }
-        if waiting { Poll::Pending } else { Poll::Ready(Ok(running.iter().map(|(_, status)| *status).collect())) }
+        if waiting {
+            Poll::Pending
+        } else {
+            Poll::Ready(Ok(running.iter().map(|(_, status)| *status).collect()))
+        }
     })
     .await
 }

@@ -32,7 +32,11 @@ pub async fn declare(shell: &mut Shell, command: &str, arguments: &[String], dec
     let mut flags = Flags::default();
     let mut names = Vec::new();
     for argument in arguments {
-        match argument.strip_prefix('-').map(|rest| (true, rest)).or_else(|| argument.strip_prefix('+').map(|rest| (false, rest))) {
+        match argument
+            .strip_prefix('-')
+            .map(|rest| (true, rest))
+            .or_else(|| argument.strip_prefix('+').map(|rest| (false, rest)))
+        {
             Some((true, "-")) => {}
             Some((true, letters)) if names.is_empty() && !letters.is_empty() => flags.on.push_str(letters),
             Some((false, letters)) if names.is_empty() && !letters.is_empty() => flags.off.push_str(letters),
@@ -55,7 +59,8 @@ pub async fn declare(shell: &mut Shell, command: &str, arguments: &[String], dec
     if flags.has('p') || (names.is_empty() && declared.is_empty()) {
         return show(shell, command, &flags, &names).await;
     }
-    let local = command == "local" || (matches!(command, "declare" | "typeset") && shell.vars.is_in_function() && !flags.has('g'));
+    let local = command == "local"
+        || (matches!(command, "declare" | "typeset") && shell.vars.is_in_function() && !flags.has('g'));
     // `declare "name=value"`, where the value came out of an expansion.
     for name in names {
         match name.split_once('=') {
@@ -80,7 +85,13 @@ pub async fn declare(shell: &mut Shell, command: &str, arguments: &[String], dec
     Ok(shell.substituted.filter(|_| command == "export").map_or(0, |_| 0))
 }
 
-async fn one_declared(shell: &mut Shell, command: &str, one: &Assign, flags: &Flags, local: bool) -> Result<(), Stop> {
+async fn one_declared(
+    shell: &mut Shell,
+    command: &str,
+    one: &Assign,
+    flags: &Flags,
+    local: bool,
+) -> Result<(), Stop> {
     if flags.has('n') {
         let Assigned::Word(word) = &one.value else { return Ok(()) };
         let target = expand::text(shell, word).await?;
@@ -108,7 +119,12 @@ async fn one_declared(shell: &mut Shell, command: &str, one: &Assign, flags: &Fl
                 };
                 known.extend(texts.into_iter().map(|text| (key.clone(), vec![Part::Quoted(text)])));
             }
-            Some(Assign { name: one.name.clone(), index: None, append: one.append, value: Assigned::Array(known) })
+            Some(Assign {
+                name: one.name.clone(),
+                index: None,
+                append: one.append,
+                value: Assigned::Array(known),
+            })
         }
     };
     prepare(shell, command, &one.name, flags, local).await?;
@@ -120,8 +136,16 @@ async fn one_declared(shell: &mut Shell, command: &str, one: &Assign, flags: &Fl
 }
 
 /// The attributes that hold for what is assigned.
-async fn prepare(shell: &mut Shell, command: &str, name: &str, flags: &Flags, local: bool) -> Result<(), Stop> {
-    let valid = name.chars().enumerate().all(|(index, letter)| letter == '_' || letter.is_ascii_alphabetic() || (index > 0 && letter.is_ascii_digit()));
+async fn prepare(
+    shell: &mut Shell,
+    command: &str,
+    name: &str,
+    flags: &Flags,
+    local: bool,
+) -> Result<(), Stop> {
+    let valid = name.chars().enumerate().all(|(index, letter)| {
+        letter == '_' || letter.is_ascii_alphabetic() || (index > 0 && letter.is_ascii_digit())
+    });
     if !valid || name.is_empty() {
         shell.complain(format!("{command}: `{name}': not a valid identifier")).await?;
         return Err(Stop::Line(1));
@@ -199,7 +223,8 @@ async fn show(shell: &mut Shell, command: &str, flags: &Flags, names: &[String])
             Some(Kind::Text(text)) => quote::double(text),
             _ => {
                 let elements = shell.vars.elements(name);
-                let inner: Vec<String> = elements.iter().map(|(key, text)| format!("[{key}]={}", quote::double(text))).collect();
+                let inner: Vec<String> =
+                    elements.iter().map(|(key, text)| format!("[{key}]={}", quote::double(text))).collect();
                 let end = if shell.vars.is_map(name) && !inner.is_empty() { " " } else { "" };
                 format!("({}{end})", inner.join(" "))
             }
@@ -219,7 +244,9 @@ pub async fn unset(shell: &mut Shell, arguments: &[String]) -> Status {
             "-v" | "-n" => only_variables = true,
             name if name.starts_with('-') => return wrong(2, format!("{name}: invalid option")),
             name => {
-                if only_functions || (!only_variables && shell.vars.find(name).is_none() && !name.contains('[')) {
+                if only_functions
+                    || (!only_variables && shell.vars.find(name).is_none() && !name.contains('['))
+                {
                     Rc::make_mut(&mut shell.functions).remove(name);
                     continue;
                 }

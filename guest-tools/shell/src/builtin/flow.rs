@@ -111,7 +111,9 @@ pub async fn shell(shell: &mut Shell, arguments: &[String]) -> Status {
     let mut rest = arguments;
     let mut prelude = String::new();
     let mut text = None;
-    while let Some((flag, after)) = rest.split_first().filter(|(flag, _)| flag.starts_with(['-', '+']) && flag.len() > 1) {
+    while let Some((flag, after)) =
+        rest.split_first().filter(|(flag, _)| flag.starts_with(['-', '+']) && flag.len() > 1)
+    {
         rest = after;
         match flag.as_str() {
             "--" => break,
@@ -127,7 +129,8 @@ pub async fn shell(shell: &mut Shell, arguments: &[String]) -> Status {
                 }
             }
             _ => {
-                let letters: String = flag.chars().skip(1).filter(|letter| !"cils".contains(*letter)).collect();
+                let letters: String =
+                    flag.chars().skip(1).filter(|letter| !"cils".contains(*letter)).collect();
                 if !letters.is_empty() {
                     prelude.push_str(&format!("set -{letters};"));
                 }

@@ -9,10 +9,13 @@ fn enter(shell: &mut Shell, target: &str) -> Result<(), Stop> {
     let normal = files::normal(&path);
     let real = std::path::Path::new(&normal);
     if !files::is_enterable(shell, real) {
-        return fail(format!("{target}: {}", match std::fs::metadata(real) {
-            Ok(_) => "Not a directory".to_owned(),
-            Err(error) => crate::stop::words(&error),
-        }));
+        return fail(format!(
+            "{target}: {}",
+            match std::fs::metadata(real) {
+                Ok(_) => "Not a directory".to_owned(),
+                Err(error) => crate::stop::words(&error),
+            }
+        ));
     }
     let old = std::mem::replace(&mut shell.cwd, normal);
     shell.vars.set_exported("OLDPWD", &old);
@@ -22,7 +25,8 @@ fn enter(shell: &mut Shell, target: &str) -> Result<(), Stop> {
 }
 
 pub async fn cd(shell: &mut Shell, arguments: &[String]) -> Status {
-    let operands: Vec<&String> = arguments.iter().filter(|argument| !matches!(argument.as_str(), "-P" | "-L" | "--" | "-e")).collect();
+    let operands: Vec<&String> =
+        arguments.iter().filter(|argument| !matches!(argument.as_str(), "-P" | "-L" | "--" | "-e")).collect();
     match operands.as_slice() {
         [] => match shell.vars.get("HOME") {
             Some(home) => enter(shell, &home)?,

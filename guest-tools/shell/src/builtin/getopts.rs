@@ -4,7 +4,9 @@ use crate::shell::Shell;
 use crate::stop::{Status, fail, wrong};
 
 pub async fn getopts(shell: &mut Shell, arguments: &[String]) -> Status {
-    let [wanted, name, own @ ..] = arguments else { return wrong(2, "usage: getopts optstring name [arg ...]") };
+    let [wanted, name, own @ ..] = arguments else {
+        return wrong(2, "usage: getopts optstring name [arg ...]");
+    };
     let words = if own.is_empty() { shell.positional.to_vec() } else { own.to_vec() };
     let index: usize = shell.vars.get("OPTIND").and_then(|text| text.parse().ok()).unwrap_or(1).max(1);
     if index == 1 && shell.letter == 0 {
@@ -24,7 +26,9 @@ pub async fn getopts(shell: &mut Shell, arguments: &[String]) -> Status {
         letter += 1;
         let rest: String = word.chars().skip(letter).collect();
         let place = wanted.find(option).filter(|_| option != ':');
-        let takes = place.is_some_and(|place| wanted.get(place + option.len_utf8()..).is_some_and(|after| after.starts_with(':')));
+        let takes = place.is_some_and(|place| {
+            wanted.get(place + option.len_utf8()..).is_some_and(|after| after.starts_with(':'))
+        });
         if rest.is_empty() || takes {
             next += 1;
             letter = 1;

@@ -6,7 +6,8 @@ use crate::stop::{Status, wrong};
 use crate::util;
 
 const KEYWORDS: [&str; 17] = [
-    "if", "then", "else", "elif", "fi", "case", "esac", "for", "while", "until", "do", "done", "in", "function", "time", "{", "}",
+    "if", "then", "else", "elif", "fi", "case", "esac", "for", "while", "until", "do", "done", "in",
+    "function", "time", "{", "}",
 ];
 
 enum Found {
@@ -23,7 +24,10 @@ fn look_up(shell: &Shell, name: &str) -> Option<Found> {
     if shell.functions.contains_key(name) {
         return Some(Found::Function);
     }
-    if find(name).is_some_and(|_| !matches!(name, "bash" | "sh" | "which")) || super::declaration(name) || matches!(name, "true" | "false") {
+    if find(name).is_some_and(|_| !matches!(name, "bash" | "sh" | "which"))
+        || super::declaration(name)
+        || matches!(name, "true" | "false")
+    {
         return Some(Found::Builtin);
     }
     if (util::find(name).is_some() || find(name).is_some()) && !name.contains('/') {
@@ -72,7 +76,9 @@ async fn plain(shell: &mut Shell, arguments: &[String]) -> Status {
 
 pub async fn builtin(shell: &mut Shell, arguments: &[String]) -> Status {
     match arguments.first() {
-        Some(name) if find(name).is_none() && util::find(name).is_none() => wrong(1, format!("{name}: not a shell builtin")),
+        Some(name) if find(name).is_none() && util::find(name).is_none() => {
+            wrong(1, format!("{name}: not a shell builtin"))
+        }
         _ => plain(shell, arguments).await,
     }
 }

@@ -70,7 +70,11 @@ table! {
 }
 
 pub fn find(name: &str) -> Option<Builtin> {
-    TABLE.binary_search_by_key(&name, |(name, _)| name).ok().and_then(|index| TABLE.get(index)).map(|(_, run)| *run)
+    TABLE
+        .binary_search_by_key(&name, |(name, _)| name)
+        .ok()
+        .and_then(|index| TABLE.get(index))
+        .map(|(_, run)| *run)
 }
 
 pub fn names() -> impl Iterator<Item = &'static str> {

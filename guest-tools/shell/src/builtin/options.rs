@@ -38,7 +38,12 @@ const WITHOUT_EFFECT_NAMES: [&str; 9] =
 
 pub async fn set(shell: &mut Shell, arguments: &[String]) -> Status {
     if arguments.is_empty() {
-        let lines: String = shell.vars.names().iter().filter_map(|name| Some(format!("{name}={}\n", quote::traced(&shell.vars.get(name)?)))).collect();
+        let lines: String = shell
+            .vars
+            .names()
+            .iter()
+            .filter_map(|name| Some(format!("{name}={}\n", quote::traced(&shell.vars.get(name)?))))
+            .collect();
         shell.stdout().write(lines.as_bytes()).await?;
         return Ok(0);
     }
@@ -99,7 +104,11 @@ pub async fn shopt(shell: &mut Shell, arguments: &[String]) -> Status {
             "-o" => of_set = true,
             "-p" => {}
             name => {
-                let found = if of_set { by_name(&mut shell.options, name) } else { shell_option(&mut shell.options, name) };
+                let found = if of_set {
+                    by_name(&mut shell.options, name)
+                } else {
+                    shell_option(&mut shell.options, name)
+                };
                 match (found, set) {
                     (Some(option), Some(on)) => *option = on,
                     (Some(option), None) => {
@@ -111,7 +120,9 @@ pub async fn shopt(shell: &mut Shell, arguments: &[String]) -> Status {
                         }
                     }
                     // Patterns of this kind are always understood; aliases and the rest belong to terminals.
-                    (None, _) if ["extglob", "expand_aliases", "checkwinsize", "histappend", "sourcepath"].contains(&name) => {}
+                    (None, _)
+                        if ["extglob", "expand_aliases", "checkwinsize", "histappend", "sourcepath"]
+                            .contains(&name) => {}
                     (None, _) => {
                         shell.complain(format!("shopt: {name}: invalid shell option name")).await?;
                         status = 1;

@@ -10,7 +10,10 @@ pub async fn echo(shell: &mut Shell, arguments: &[String]) -> Status {
     let (mut newline, mut expand) = (true, false);
     let mut rest = arguments;
     while let Some((flag, after)) = rest.split_first() {
-        let Some(letters) = flag.strip_prefix('-').filter(|letters| !letters.is_empty() && letters.chars().all(|letter| "neE".contains(letter))) else {
+        let Some(letters) = flag
+            .strip_prefix('-')
+            .filter(|letters| !letters.is_empty() && letters.chars().all(|letter| "neE".contains(letter)))
+        else {
             break;
         };
         for letter in letters.chars() {
@@ -37,8 +40,11 @@ pub async fn printf(shell: &mut Shell, arguments: &[String]) -> Status {
         [flag, rest @ ..] if flag == "--" => (None, rest),
         _ => (None, arguments),
     };
-    let Some((format, rest)) = rest.split_first() else { return wrong(2, "usage: printf [-v var] format [arguments]") };
-    let mut printer = Printer { shell, rest: rest.iter(), used: false, failed: Vec::new(), bytes: Vec::new() };
+    let Some((format, rest)) = rest.split_first() else {
+        return wrong(2, "usage: printf [-v var] format [arguments]");
+    };
+    let mut printer =
+        Printer { shell, rest: rest.iter(), used: false, failed: Vec::new(), bytes: Vec::new() };
     let mut ended = false;
     while !ended {
         printer.used = false;
@@ -50,7 +56,9 @@ pub async fn printf(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     if let Some(name) = variable {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (base, key) = name.split_once('[').map_or((name.as_str(), None), |(base, key)| (base, Some(key.trim_end_matches(']'))));
+        let (base, key) = name
+            .split_once('[')
+            .map_or((name.as_str(), None), |(base, key)| (base, Some(key.trim_end_matches(']'))));
         let stored = match key {
             None => shell.vars.set(base, text),
             Some(key) => shell.vars.set_element(base, key, text),
@@ -131,7 +139,11 @@ impl Printer<'_> {
                 self.bytes.extend(spec.text(&text).into_bytes());
             }
             'c' => {
-                let letter = self.argument().and_then(|text| text.chars().next()).map(String::from).unwrap_or_default();
+                let letter = self
+                    .argument()
+                    .and_then(|text| text.chars().next())
+                    .map(String::from)
+                    .unwrap_or_default();
                 self.bytes.extend(spec.text(&letter).into_bytes());
             }
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => {

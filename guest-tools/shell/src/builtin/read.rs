@@ -18,7 +18,9 @@ fn request(arguments: &[String]) -> Result<Request, Stop> {
     let mut request = Request { delimiter: Some(b'\n'), ..Request::default() };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty() && request.names.is_empty()) else {
+        let Some(letters) =
+            argument.strip_prefix('-').filter(|letters| !letters.is_empty() && request.names.is_empty())
+        else {
             request.names.push(argument.clone());
             continue;
         };
@@ -48,7 +50,9 @@ fn request(arguments: &[String]) -> Result<Request, Stop> {
                 }
                 'u' => {
                     let text = value();
-                    let Ok(fd) = text.parse() else { return fail(format!("{text}: invalid file descriptor specification")) };
+                    let Ok(fd) = text.parse() else {
+                        return fail(format!("{text}: invalid file descriptor specification"));
+                    };
                     request.fd = fd;
                     break;
                 }
@@ -110,7 +114,9 @@ pub async fn read(shell: &mut Shell, arguments: &[String]) -> Status {
             let fields = fields(&letters, &ifs, usize::MAX);
             shell.vars.set_list(name, fields)
         }
-        None if request.names.is_empty() => shell.vars.set("REPLY", letters.iter().map(|(letter, _)| *letter).collect()),
+        None if request.names.is_empty() => {
+            shell.vars.set("REPLY", letters.iter().map(|(letter, _)| *letter).collect())
+        }
         None => {
             let mut fields = fields(&letters, &ifs, request.names.len()).into_iter();
             let mut result = Ok(());
@@ -142,8 +148,11 @@ fn letters(text: &str, raw: bool) -> Vec<(char, bool)> {
 
 /// At most `most` fields; the last has everything that is left.
 fn fields(letters: &[(char, bool)], ifs: &str, most: usize) -> Vec<String> {
-    let blank = |(letter, safe): &(char, bool)| !safe && ifs.contains(*letter) && matches!(letter, ' ' | '\t' | '\n');
-    let sign = |(letter, safe): &(char, bool)| !safe && ifs.contains(*letter) && !matches!(letter, ' ' | '\t' | '\n');
+    let blank =
+        |(letter, safe): &(char, bool)| !safe && ifs.contains(*letter) && matches!(letter, ' ' | '\t' | '\n');
+    let sign = |(letter, safe): &(char, bool)| {
+        !safe && ifs.contains(*letter) && !matches!(letter, ' ' | '\t' | '\n')
+    };
     let mut fields = Vec::new();
     let mut at = 0;
     let skip = |mut at: usize| {
@@ -152,10 +161,14 @@ fn fields(letters: &[(char, bool)], ifs: &str, most: usize) -> Vec<String> {
         }
         at
     };
-    let text = |from: usize, to: usize| letters.get(from..to).unwrap_or_default().iter().map(|(letter, _)| *letter).collect::<String>();
+    let text = |from: usize, to: usize| {
+        letters.get(from..to).unwrap_or_default().iter().map(|(letter, _)| *letter).collect::<String>()
+    };
     at = skip(at);
     while at < letters.len() {
-        let end = (at..letters.len()).find(|index| letters.get(*index).is_some_and(|one| blank(one) || sign(one))).unwrap_or(letters.len());
+        let end = (at..letters.len())
+            .find(|index| letters.get(*index).is_some_and(|one| blank(one) || sign(one)))
+            .unwrap_or(letters.len());
         let mut next = skip(end);
         if letters.get(next).is_some_and(sign) {
             next = skip(next + 1);

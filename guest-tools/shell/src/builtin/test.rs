@@ -22,9 +22,13 @@ fn answer(shell: &Shell, words: &[String]) -> Status {
     let result = reader.short().unwrap_or_else(|| reader.or());
     match result {
         Ok(answer) if reader.at == words.len() => Ok(i32::from(!answer)),
-        Ok(_) if reader.at + 2 >= words.len() && words.len() <= 3 => {
-            wrong(2, format!("{}: binary operator expected", words.get(1).or(words.first()).map(String::as_str).unwrap_or_default()))
-        }
+        Ok(_) if reader.at + 2 >= words.len() && words.len() <= 3 => wrong(
+            2,
+            format!(
+                "{}: binary operator expected",
+                words.get(1).or(words.first()).map(String::as_str).unwrap_or_default()
+            ),
+        ),
         Ok(_) => wrong(2, "too many arguments"),
         Err(message) => wrong(2, message),
     }
@@ -37,7 +41,8 @@ struct Reader<'a> {
     depth: u32,
 }
 
-const BINARY: [&str; 14] = ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+const BINARY: [&str; 14] =
+    ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
 type Answer = Result<bool, String>;
 
@@ -117,7 +122,9 @@ impl Reader<'_> {
                 return answer;
             }
         }
-        if let (Some(operator), Some(operand)) = (first.strip_prefix('-').filter(|rest| rest.len() == 1), self.word(1)) {
+        if let (Some(operator), Some(operand)) =
+            (first.strip_prefix('-').filter(|rest| rest.len() == 1), self.word(1))
+        {
             if let Some(answer) = unary(self.shell, operator, operand) {
                 self.at += 2;
                 return Ok(answer);

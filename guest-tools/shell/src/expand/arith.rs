@@ -145,7 +145,9 @@ impl Reader<'_> {
         let mut left = self.level(level + 1)?;
         loop {
             self.blanks();
-            let Some(operator) = operators.iter().find(|operator| self.is_operator(operator)) else { return Ok(left) };
+            let Some(operator) = operators.iter().find(|operator| self.is_operator(operator)) else {
+                return Ok(left);
+            };
             self.at += operator.len();
             let skipped = matches!((*operator, left), ("&&", 0)) || (*operator == "||" && left != 0);
             self.silent += u32::from(skipped);
@@ -177,7 +179,8 @@ impl Reader<'_> {
             return if self.silent > 0 {
                 Ok(0)
             } else {
-                let rest: String = self.letters.get(self.last_number()..).unwrap_or_default().iter().collect();
+                let rest: String =
+                    self.letters.get(self.last_number()..).unwrap_or_default().iter().collect();
                 Err(format!("{}: division by 0 (error token is \"{}\")", self.whole, rest))
             };
         }
@@ -207,7 +210,8 @@ impl Reader<'_> {
     /// Where the operand before this place begins.
     fn last_number(&self) -> usize {
         let before = self.letters.get(..self.at).unwrap_or_default();
-        let word = before.iter().rev().take_while(|letter| letter.is_alphanumeric() || **letter == '_').count();
+        let word =
+            before.iter().rev().take_while(|letter| letter.is_alphanumeric() || **letter == '_').count();
         self.at - word
     }
 
@@ -288,7 +292,10 @@ impl Reader<'_> {
 
     fn number(&mut self) -> Result<i64, String> {
         let start = self.at;
-        while self.peek().is_some_and(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '#' | '@' | '_')) {
+        while self
+            .peek()
+            .is_some_and(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '#' | '@' | '_'))
+        {
             self.at += 1;
         }
         let text: String = self.letters.get(start..self.at).unwrap_or_default().iter().collect();
@@ -305,7 +312,9 @@ impl Reader<'_> {
     fn place(&mut self) -> Result<Option<Place>, String> {
         self.blanks();
         let start = self.at;
-        while self.peek().is_some_and(|letter| letter == '_' || letter.is_ascii_alphabetic() || (self.at > start && letter.is_ascii_digit())) {
+        while self.peek().is_some_and(|letter| {
+            letter == '_' || letter.is_ascii_alphabetic() || (self.at > start && letter.is_ascii_digit())
+        }) {
             self.at += 1;
         }
         if self.at == start {

@@ -41,8 +41,10 @@ pub fn escapes(text: &str, rules: Escapes) -> (Vec<u8>, bool) {
             'U' => character(&mut rest, &mut bytes, 8),
             '0'..='7' => {
                 let count = if rules == Escapes::Echo && kind == '0' { 3 } else { 2 };
-                let first = if rules == Escapes::Echo && kind == '0' { 0 } else { kind.to_digit(8).unwrap_or(0) };
-                let value = digits(&mut rest, 8, count).map_or(first, |(value, length)| (first << (3 * length)) + value);
+                let first =
+                    if rules == Escapes::Echo && kind == '0' { 0 } else { kind.to_digit(8).unwrap_or(0) };
+                let value = digits(&mut rest, 8, count)
+                    .map_or(first, |(value, length)| (first << (3 * length)) + value);
                 bytes.push(u8::try_from(value & 255).unwrap_or(0));
             }
             other => {

@@ -65,7 +65,10 @@ pub async fn pattern(shell: &mut Shell, word: &Word) -> Result<String, Stop> {
 /// A regular expression: what was quoted means itself.
 pub async fn regex(shell: &mut Shell, word: &Word) -> Result<String, Stop> {
     let bits = bits(shell, word, false).await?;
-    Ok(joined(&bits, |text, kind| if kind == Kind::Quoted { crate::regex::escape(text) } else { text.to_owned() }))
+    Ok(joined(
+        &bits,
+        |text, kind| if kind == Kind::Quoted { crate::regex::escape(text) } else { text.to_owned() },
+    ))
 }
 
 /// The number that a word of arithmetic gives.

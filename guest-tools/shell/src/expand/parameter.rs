@@ -10,10 +10,18 @@ use crate::syntax::{Index, Operation, Parameter, Word, parse_word};
 enum Value {
     One(Option<String>),
     /// All of an array or of the positional parameters; `star` joins them in quotes.
-    All { items: Vec<String>, star: bool },
+    All {
+        items: Vec<String>,
+        star: bool,
+    },
 }
 
-pub async fn expand(shell: &mut Shell, parameter: &Parameter, quoted: bool, out: &mut Vec<Bit>) -> Result<(), Stop> {
+pub async fn expand(
+    shell: &mut Shell,
+    parameter: &Parameter,
+    quoted: bool,
+    out: &mut Vec<Bit>,
+) -> Result<(), Stop> {
     let resolved;
     let mut parameter = parameter;
     if parameter.indirect {
@@ -23,11 +31,17 @@ pub async fn expand(shell: &mut Shell, parameter: &Parameter, quoted: bool, out:
     match &parameter.operation {
         Operation::Keys => {
             let items = shell.vars.elements(&parameter.name).into_iter().map(|(key, _)| key).collect();
-            give(shell, Value::All { items, star: matches!(parameter.index, Some(Index::Star)) }, quoted, out);
+            give(
+                shell,
+                Value::All { items, star: matches!(parameter.index, Some(Index::Star)) },
+                quoted,
+                out,
+            );
             return Ok(());
         }
         Operation::Names => {
-            let items = shell.vars.names().into_iter().filter(|name| name.starts_with(&parameter.name)).collect();
+            let items =
+                shell.vars.names().into_iter().filter(|name| name.starts_with(&parameter.name)).collect();
             give(shell, Value::All { items, star: false }, quoted, out);
             return Ok(());
         }
@@ -39,7 +53,8 @@ pub async fn expand(shell: &mut Shell, parameter: &Parameter, quoted: bool, out:
     }
     let value = match value {
         Value::One(None) if shell.options.nounset => {
-            let sign = if parameter.name.starts_with(|letter: char| letter.is_ascii_digit()) { "$" } else { "" };
+            let sign =
+                if parameter.name.starts_with(|letter: char| letter.is_ascii_digit()) { "$" } else { "" };
             shell.complain(format!("{sign}{}: unbound variable", parameter.name)).await?;
             return Err(Stop::Exit(127));
         }
@@ -96,7 +111,8 @@ async fn value(shell: &mut Shell, parameter: &Parameter) -> Result<Value, Stop> 
         },
         Some(Index::At | Index::Star) => {
             let star = matches!(parameter.index, Some(Index::Star));
-            let items = array(shell).unwrap_or_else(|| shell.vars.elements(name).into_iter().map(|(_, text)| text).collect());
+            let items = array(shell)
+                .unwrap_or_else(|| shell.vars.elements(name).into_iter().map(|(_, text)| text).collect());
             Ok(Value::All { items, star })
         }
         Some(Index::Of(word)) => {
@@ -207,7 +223,8 @@ async fn apply(shell: &mut Shell, parameter: &Parameter, value: Value) -> Result
             Ok(each(value, |text| replace(&text, &pattern, *anchor, &with)))
         }
         Operation::Case { upper, all, pattern: word } => {
-            let pattern = if word.is_empty() { None } else { Some(Pattern::new(&pattern(shell, word).await?)) };
+            let pattern =
+                if word.is_empty() { None } else { Some(Pattern::new(&pattern(shell, word).await?)) };
             Ok(each(value, |text| change_case(&text, *upper, *all, pattern.as_ref())))
         }
         Operation::Transform(letter) => transform(shell, parameter, value, *letter).await,
@@ -266,7 +283,13 @@ fn change_case(text: &str, upper: bool, all: bool, pattern: Option<&Pattern>) ->
     changed
 }
 
-async fn slice(shell: &mut Shell, parameter: &Parameter, value: Value, offset: &Word, length: Option<&Word>) -> Result<Value, Stop> {
+async fn slice(
+    shell: &mut Shell,
+    parameter: &Parameter,
+    value: Value,
+    offset: &Word,
+    length: Option<&Word>,
+) -> Result<Value, Stop> {
     let mut offset = number(shell, offset).await?;
     let length = match length {
         Some(word) => Some(number(shell, word).await?),
@@ -309,13 +332,20 @@ async fn slice(shell: &mut Shell, parameter: &Parameter, value: Value, offset: &
     })
 }
 
-async fn transform(shell: &mut Shell, parameter: &Parameter, value: Value, letter: char) -> Result<Value, Stop> {
+async fn transform(
+    shell: &mut Shell,
+    parameter: &Parameter,
+    value: Value,
+    letter: char,
+) -> Result<Value, Stop> {
     Ok(match letter {
         'Q' => each(value, |text| crate::quote::always(&text)),
         'U' => each(value, |text| text.to_uppercase()),
         'u' => each(value, |text| change_case(&text, true, false, None)),
         'L' => each(value, |text| text.to_lowercase()),
-        'E' => each(value, |text| String::from_utf8_lossy(&super::escapes(&text, super::Escapes::Ansi).0).into_owned()),
+        'E' => each(value, |text| {
+            String::from_utf8_lossy(&super::escapes(&text, super::Escapes::Ansi).0).into_owned()
+        }),
         'A' => Value::One(Some(match value {
             Value::One(Some(text)) => format!("{}={}", parameter.name, crate::quote::always(&text)),
             _ => String::new(),

@@ -18,7 +18,8 @@ pub fn expand(shell: &Shell, field: &Field, arguments: &mut Vec<String>) {
         arguments.push(plain());
         return;
     }
-    let pattern: String = field.iter().map(|(text, quoted)| if *quoted { escape(text) } else { text.clone() }).collect();
+    let pattern: String =
+        field.iter().map(|(text, quoted)| if *quoted { escape(text) } else { text.clone() }).collect();
     let found = find(shell, &pattern);
     if found.is_empty() && !shell.options.nullglob {
         arguments.push(plain());
@@ -28,7 +29,8 @@ pub fn expand(shell: &Shell, field: &Field, arguments: &mut Vec<String>) {
 
 /// The names that `pattern` matches, in order.
 pub fn find(shell: &Shell, pattern: &str) -> Vec<String> {
-    let (start, rest) = if pattern.starts_with('/') { ("/", pattern.trim_start_matches('/')) } else { ("", pattern) };
+    let (start, rest) =
+        if pattern.starts_with('/') { ("/", pattern.trim_start_matches('/')) } else { ("", pattern) };
     let segments = segments(rest);
     let mut found = Vec::new();
     walk(shell, start.to_owned(), &segments, &mut found);

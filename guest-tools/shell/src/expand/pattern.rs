@@ -14,9 +14,15 @@ enum Piece {
     Letter(char),
     Any,
     Star,
-    Set { negated: bool, members: Vec<Member> },
+    Set {
+        negated: bool,
+        members: Vec<Member>,
+    },
     /// `@(a|b)` and its kin.
-    Group { kind: char, alternatives: Vec<Pattern> },
+    Group {
+        kind: char,
+        alternatives: Vec<Pattern>,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -235,8 +241,8 @@ fn fits(piece: &Piece, letter: char, fold: bool) -> bool {
                     Member::Class(class) => in_class(class, letter),
                 })
             };
-            let found = has(letter)
-                || (fold && (letter.to_lowercase().any(has) || letter.to_uppercase().any(has)));
+            let found =
+                has(letter) || (fold && (letter.to_lowercase().any(has) || letter.to_uppercase().any(has)));
             found != *negated
         }
         Piece::Star | Piece::Group { .. } => false,
@@ -290,7 +296,18 @@ fn matches_group(kind: char, alternatives: &[Pattern], rest: &[Piece], letters: 
         let part = letters.get(..end).unwrap_or_default();
         match kind {
             '!' => !one(part) && after(end),
-            '*' | '+' => end > 0 && one(part) && (after(end) || matches_group('*', alternatives, rest, letters.get(end..).unwrap_or_default(), fold)),
+            '*' | '+' => {
+                end > 0
+                    && one(part)
+                    && (after(end)
+                        || matches_group(
+                            '*',
+                            alternatives,
+                            rest,
+                            letters.get(end..).unwrap_or_default(),
+                            fold,
+                        ))
+            }
             _ => one(part) && after(end),
         }
     })

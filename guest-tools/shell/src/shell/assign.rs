@@ -49,9 +49,18 @@ fn scalar(shell: &mut Shell, assign: &Assign, text: String) -> Result<(), String
     shell.vars.set(name, text)
 }
 
-async fn element(shell: &mut Shell, assign: &Assign, index: &Word, text: String) -> Result<Result<(), String>, Stop> {
+async fn element(
+    shell: &mut Shell,
+    assign: &Assign,
+    index: &Word,
+    text: String,
+) -> Result<Result<(), String>, Stop> {
     let key = expand::key(shell, &assign.name, index).await?;
-    let old = if assign.append { shell.vars.element(&assign.name, &key).unwrap_or_default() } else { String::new() };
+    let old = if assign.append {
+        shell.vars.element(&assign.name, &key).unwrap_or_default()
+    } else {
+        String::new()
+    };
     let integer = shell.vars.find(&assign.name).is_some_and(|var| var.integer);
     let text = if integer {
         match expand::evaluate(shell, &format!("{}+({text})", if old.is_empty() { "0" } else { &old })) {

@@ -36,7 +36,10 @@ pub async fn run_text(shell: &mut Shell, text: &str) -> Status {
         Ok(list) => list,
         Err(error) => {
             let prefix = if shell.name == "bash" { "bash: -c" } else { shell.name.as_str() };
-            let line = text.lines().nth(usize::try_from(error.line).unwrap_or(1).saturating_sub(1)).unwrap_or_default();
+            let line = text
+                .lines()
+                .nth(usize::try_from(error.line).unwrap_or(1).saturating_sub(1))
+                .unwrap_or_default();
             shell.warn(format!("{prefix}: line {}: {}", error.line, error.message)).await?;
             if error.message.contains("near unexpected token") {
                 shell.warn(format!("{prefix}: line {}: `{line}'", error.line)).await?;
@@ -89,7 +92,10 @@ async fn checked_pipeline(shell: &mut Shell, pipeline: &Pipeline, looked_at: boo
 /// A compound command's failure was already that of a command within it.
 fn fails_by_itself(pipeline: &Pipeline) -> bool {
     match pipeline.stages.as_slice() {
-        [stage] => matches!(stage.kind, Kind::Simple { .. } | Kind::Subshell(_) | Kind::Condition(_) | Kind::Arithmetic(_)),
+        [stage] => matches!(
+            stage.kind,
+            Kind::Simple { .. } | Kind::Subshell(_) | Kind::Condition(_) | Kind::Arithmetic(_)
+        ),
         _ => true,
     }
 }
@@ -122,9 +128,13 @@ fn run_kind<'a>(shell: &'a mut Shell, command: &'a Command) -> Running<'a> {
     match &command.kind {
         Kind::Group(list) => run_list(shell, list),
         Kind::Subshell(list) => Box::pin(subshell::run(shell, list)),
-        Kind::If { branches, otherwise } => Box::pin(compound::conditional(shell, branches, otherwise.as_ref())),
+        Kind::If { branches, otherwise } => {
+            Box::pin(compound::conditional(shell, branches, otherwise.as_ref()))
+        }
         Kind::For { name, words, body } => Box::pin(compound::for_each(shell, name, words.as_deref(), body)),
-        Kind::Loop { first, condition, step, body } => Box::pin(compound::counting(shell, [first, condition, step], body)),
+        Kind::Loop { first, condition, step, body } => {
+            Box::pin(compound::counting(shell, [first, condition, step], body))
+        }
         Kind::While { condition, body, until } => Box::pin(compound::repeat(shell, condition, body, *until)),
         Kind::Case { word, arms } => Box::pin(compound::case(shell, word, arms)),
         Kind::Condition(condition) => Box::pin(async move {

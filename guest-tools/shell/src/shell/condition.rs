@@ -65,7 +65,8 @@ async fn binary(shell: &mut Shell, left: &Word, operator: &str, right: &Word) ->
             let right = expand::text(shell, right).await?;
             let mut numbers = [0; 2];
             for (number, text) in numbers.iter_mut().zip([&left, &right]) {
-                *number = expand::evaluate(shell, text).map_err(|message| Stop::Fail(1, format!("[[: {message}")))?;
+                *number = expand::evaluate(shell, text)
+                    .map_err(|message| Stop::Fail(1, format!("[[: {message}")))?;
             }
             Ok(compare(operator, numbers))
         }
@@ -85,7 +86,8 @@ pub fn compare(operator: &str, [left, right]: [i64; 2]) -> bool {
 }
 
 pub fn newer(shell: &Shell, left: &str, operator: &str, right: &str) -> bool {
-    let time = |name: &str| -> Option<SystemTime> { std::fs::metadata(shell.path(name)).ok()?.modified().ok() };
+    let time =
+        |name: &str| -> Option<SystemTime> { std::fs::metadata(shell.path(name)).ok()?.modified().ok() };
     let (one, other) = if operator == "-nt" { (left, right) } else { (right, left) };
     match (time(one), time(other)) {
         (Some(one), Some(other)) => one > other,

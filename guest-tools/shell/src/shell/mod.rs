@@ -103,13 +103,24 @@ impl Shell {
             vars.set_exported(name, value);
         }
         let home = host.roots.first().cloned().unwrap_or_else(|| "/".to_owned());
-        for (name, value) in [("HOME", home.as_str()), ("PATH", "/usr/bin:/bin"), ("USER", "user"), ("SHELL", "/bin/bash")] {
+        for (name, value) in
+            [("HOME", home.as_str()), ("PATH", "/usr/bin:/bin"), ("USER", "user"), ("SHELL", "/bin/bash")]
+        {
             if vars.get(name).is_none() {
                 vars.set_exported(name, value);
             }
         }
         vars.set_exported("PWD", &cwd);
-        for (name, value) in [("IFS", " \t\n"), ("OPTIND", "1"), ("PPID", "1"), ("UID", "1000"), ("EUID", "1000"), ("BASH_VERSION", "5.2.0(1)-toolcell"), ("OSTYPE", "wasi"), ("HOSTNAME", "cell")] {
+        for (name, value) in [
+            ("IFS", " \t\n"),
+            ("OPTIND", "1"),
+            ("PPID", "1"),
+            ("UID", "1000"),
+            ("EUID", "1000"),
+            ("BASH_VERSION", "5.2.0(1)-toolcell"),
+            ("OSTYPE", "wasi"),
+            ("HOSTNAME", "cell"),
+        ] {
             // A fresh shell has nothing read-only.
             let _fresh = vars.set(name, value.to_owned());
         }
@@ -152,7 +163,10 @@ impl Shell {
     /// Goes one level deeper.
     pub fn deeper(&mut self) -> Result<(), Stop> {
         if self.depth >= DEEPEST {
-            return Err(Stop::Abort(1, format!("more than {DEEPEST} lists of commands, functions and subshells within each other")));
+            return Err(Stop::Abort(
+                1,
+                format!("more than {DEEPEST} lists of commands, functions and subshells within each other"),
+            ));
         }
         self.depth += 1;
         Ok(())
@@ -186,7 +200,8 @@ impl Shell {
     }
 
     pub fn complaint(&self, message: &str) -> String {
-        let source = if self.running.is_empty() || self.name != "bash" { self.name.as_str() } else { "environment" };
+        let source =
+            if self.running.is_empty() || self.name != "bash" { self.name.as_str() } else { "environment" };
         format!("{source}: line {}: {message}", self.line)
     }
 
@@ -237,7 +252,13 @@ impl Shell {
 
     fn flags(&self) -> String {
         let options = &self.options;
-        let set = [('e', options.errexit), ('f', options.noglob), ('u', options.nounset), ('x', options.xtrace), ('C', options.noclobber)];
+        let set = [
+            ('e', options.errexit),
+            ('f', options.noglob),
+            ('u', options.nounset),
+            ('x', options.xtrace),
+            ('C', options.noclobber),
+        ];
         let mut flags: String = set.iter().filter(|(_, on)| *on).map(|(letter, _)| *letter).collect();
         flags.push_str("hBc");
         flags

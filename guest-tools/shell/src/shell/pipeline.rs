@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::Shell;
 use super::commands::{run_and_or, run_command};
 use super::subshell::finish;
-use super::Shell;
 use crate::stop::{Status, Stop};
 use crate::stream::{Handle, pipe};
 use crate::syntax::{Item, Pipeline};
@@ -23,7 +23,11 @@ pub async fn run(shell: &mut Shell, pipeline: &Pipeline) -> Status {
     };
     if let Some(started) = started {
         let spent = started.elapsed();
-        let text = format!("\nreal\t{}m{:.3}s\nuser\t0m0.000s\nsys\t0m0.000s", spent.as_secs() / 60, spent.as_secs_f64() % 60.0);
+        let text = format!(
+            "\nreal\t{}m{:.3}s\nuser\t0m0.000s\nsys\t0m0.000s",
+            spent.as_secs() / 60,
+            spent.as_secs_f64() % 60.0
+        );
         shell.warn(text).await?;
     }
     let status = result?;
@@ -67,11 +71,24 @@ pub async fn background(shell: &mut Shell, item: &Item) -> Status {
     let done = Done::default();
     shell.last_job = shell.jobs.last().map_or(100, |(number, _)| *number).max(shell.last_job) + 1;
     shell.jobs.push((shell.last_job, done.clone()));
-    let first = Pipeline { negated: item.first.negated, timed: false, stages: item.first.stages.iter().map(Rc::clone).collect() };
+    let first = Pipeline {
+        negated: item.first.negated,
+        timed: false,
+        stages: item.first.stages.iter().map(Rc::clone).collect(),
+    };
     let rest: Vec<_> = item
         .rest
         .iter()
-        .map(|(join, next)| (*join, Pipeline { negated: next.negated, timed: false, stages: next.stages.iter().map(Rc::clone).collect() }))
+        .map(|(join, next)| {
+            (
+                *join,
+                Pipeline {
+                    negated: next.negated,
+                    timed: false,
+                    stages: next.stages.iter().map(Rc::clone).collect(),
+                },
+            )
+        })
         .collect();
     task::spawn(async move {
         let _process = process;

@@ -202,7 +202,9 @@ pub async fn script(shell: &mut Shell, name: &str, arguments: &[String]) -> Stat
     if let Some(interpreter) = first.strip_prefix("#!") {
         let known = interpreter.split_whitespace().map(base).find(|word| *word != "env").unwrap_or_default();
         if !matches!(known, "sh" | "bash" | "dash" | "zsh" | "ksh") {
-            shell.complain(format!("{name}: bad interpreter: {}: no such interpreter", interpreter.trim())).await?;
+            shell
+                .complain(format!("{name}: bad interpreter: {}: no such interpreter", interpreter.trim()))
+                .await?;
             return Ok(126);
         }
     }
@@ -236,7 +238,10 @@ pub async fn fresh(shell: &mut Shell, text: &str, name: &str, arguments: &[Strin
 
 /// Everything that can be called.
 pub fn command_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = util::names().chain(builtin::names()).filter(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic())).collect();
+    let mut names: Vec<&str> = util::names()
+        .chain(builtin::names())
+        .filter(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        .collect();
     names.sort_unstable();
     names.dedup();
     names

@@ -72,10 +72,16 @@ pub async fn capture(shell: &mut Shell, list: &Rc<List>) -> Result<String, Stop>
 async fn read_file(shell: &mut Shell, list: &List) -> Result<Option<Vec<u8>>, Stop> {
     let [item] = list.as_slice() else { return Ok(None) };
     let [stage] = item.first.stages.as_slice() else { return Ok(None) };
-    let (Kind::Simple { assigns, words: arguments, .. }, [redirect]) = (&stage.kind, stage.redirects.as_slice()) else {
+    let (Kind::Simple { assigns, words: arguments, .. }, [redirect]) =
+        (&stage.kind, stage.redirects.as_slice())
+    else {
         return Ok(None);
     };
-    if !assigns.is_empty() || !arguments.is_empty() || !item.rest.is_empty() || redirect.kind != RedirectKind::Read {
+    if !assigns.is_empty()
+        || !arguments.is_empty()
+        || !item.rest.is_empty()
+        || redirect.kind != RedirectKind::Read
+    {
         return Ok(None);
     }
     let name = crate::expand::text(shell, &redirect.target).await?;

@@ -58,7 +58,13 @@ impl Vars {
     fn resolve(&self, name: &str) -> String {
         let mut name = name.to_owned();
         for _ in 0..REFERENCES {
-            match self.scopes.iter().rev().find_map(|scope| scope.get(&name)).and_then(|var| var.reference.clone()) {
+            match self
+                .scopes
+                .iter()
+                .rev()
+                .find_map(|scope| scope.get(&name))
+                .and_then(|var| var.reference.clone())
+            {
                 Some(target) if target != name => name = target,
                 _ => break,
             }
@@ -136,7 +142,9 @@ impl Vars {
         match self.find(name).and_then(|var| var.kind.as_ref()) {
             None => Vec::new(),
             Some(Kind::Text(text)) => vec![("0".to_owned(), text.clone())],
-            Some(Kind::List(list)) => list.iter().map(|(index, text)| (index.to_string(), text.clone())).collect(),
+            Some(Kind::List(list)) => {
+                list.iter().map(|(index, text)| (index.to_string(), text.clone())).collect()
+            }
             Some(Kind::Map(map)) => map.iter().map(|(key, text)| (key.clone(), text.clone())).collect(),
         }
     }
@@ -224,8 +232,13 @@ impl Vars {
 
     /// The names that are set, in order.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.scopes.iter().flat_map(|scope| scope.iter().filter(|(_, var)| var.kind.is_some()).map(|(name, _)| name.clone())).collect();
+        let mut names: Vec<String> = self
+            .scopes
+            .iter()
+            .flat_map(|scope| {
+                scope.iter().filter(|(_, var)| var.kind.is_some()).map(|(name, _)| name.clone())
+            })
+            .collect();
         names.sort();
         names.dedup();
         names
@@ -234,7 +247,10 @@ impl Vars {
     /// What commands get as their environment.
     pub fn exported(&self) -> Vec<(String, String)> {
         let names = self.names().into_iter();
-        names.filter(|name| self.find(name).is_some_and(|var| var.exported)).filter_map(|name| Some((name.clone(), self.get(&name)?))).collect()
+        names
+            .filter(|name| self.find(name).is_some_and(|var| var.exported))
+            .filter_map(|name| Some((name.clone(), self.get(&name)?)))
+            .collect()
     }
 }
 

@@ -67,7 +67,8 @@ impl Writer {
     }
 
     pub async fn write(&self, bytes: &[u8]) -> Result<(), Stop> {
-        task::until(|| (self.0.abandoned.get() || self.0.buffer.borrow().len() < CAPACITY).then_some(())).await;
+        task::until(|| (self.0.abandoned.get() || self.0.buffer.borrow().len() < CAPACITY).then_some(()))
+            .await;
         if self.is_abandoned() {
             return Err(Stop::Pipe);
         }

@@ -101,7 +101,10 @@ fn alternatives(atoms: &[Atom], open: usize, depth: u32) -> Option<(Vec<Vec<Atom
                 }
                 let text: Option<String> = atoms.get(open + 1..index)?.iter().map(letter).collect();
                 let range = range(&text?)?;
-                return Some((range.into_iter().map(|text| text.chars().map(Atom::Letter).collect()).collect(), index));
+                return Some((
+                    range.into_iter().map(|text| text.chars().map(Atom::Letter).collect()).collect(),
+                    index,
+                ));
             }
             Some(',') if inner == 0 => commas.push(index),
             _ => {}
@@ -120,12 +123,16 @@ fn range(text: &str) -> Option<Vec<String>> {
     let step: i64 = step.map_or(Some(1), |step| step.parse().ok())?;
     let step = step.checked_abs()?.max(1);
     if let (Ok(first), Ok(last)) = (from.parse::<i64>(), to.parse::<i64>()) {
-        let padded = [from, to].iter().any(|end| end.trim_start_matches('-').starts_with('0') && end.trim_start_matches('-').len() > 1);
+        let padded = [from, to]
+            .iter()
+            .any(|end| end.trim_start_matches('-').starts_with('0') && end.trim_start_matches('-').len() > 1);
         let width = if padded { from.len().max(to.len()) } else { 0 };
         return Some(steps(first, last, step).map(|number| format!("{number:0width$}")).collect());
     }
     let (mut first, mut last) = (from.chars(), to.chars());
-    let (Some(one), None, Some(other), None) = (first.next(), first.next(), last.next(), last.next()) else { return None };
+    let (Some(one), None, Some(other), None) = (first.next(), first.next(), last.next(), last.next()) else {
+        return None;
+    };
     if !one.is_ascii_alphabetic() || !other.is_ascii_alphabetic() {
         return None;
     }

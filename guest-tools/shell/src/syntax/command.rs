@@ -7,12 +7,14 @@ use super::parameter::index;
 use super::scan::{Parsed, Scanner, SyntaxError, is_meta, is_name, is_name_start};
 use super::word::{End, arithmetic, double, word};
 use super::{
-    Arm, ArmEnd, Assign, Assigned, Command, Index, Item, Join, Kind, List, Part, Pipeline, Redirect, RedirectKind, Word, brace,
+    Arm, ArmEnd, Assign, Assigned, Command, Index, Item, Join, Kind, List, Part, Pipeline, Redirect,
+    RedirectKind, Word, brace,
 };
 
 /// Words that mean something where a command begins.
 const KEYWORDS: [&str; 17] = [
-    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}", "function", "[[", "in",
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}",
+    "function", "[[", "in",
 ];
 
 /// Commands whose arguments may be assignments.
@@ -72,9 +74,9 @@ fn body(scanner: &mut Scanner, ends: &[&str]) -> Parsed<List> {
 
 /// The keyword that comes next, if one does.
 fn keyword(scanner: &Scanner) -> Option<&'static str> {
-    KEYWORDS.into_iter().find(|keyword| {
-        scanner.looks_at(keyword) && scanner.ahead(keyword.len()).is_none_or(is_meta)
-    })
+    KEYWORDS
+        .into_iter()
+        .find(|keyword| scanner.looks_at(keyword) && scanner.ahead(keyword.len()).is_none_or(is_meta))
 }
 
 fn take_keyword(scanner: &mut Scanner, wanted: &str) -> Parsed<()> {
@@ -420,7 +422,11 @@ fn assign(scanner: &mut Scanner) -> Parsed<Option<Assign>> {
         scanner.back(mark);
         return Ok(None);
     }
-    let value = if scanner.take("(") { Assigned::Array(array(scanner)?) } else { Assigned::Word(word(scanner, End::Meta)?) };
+    let value = if scanner.take("(") {
+        Assigned::Array(array(scanner)?)
+    } else {
+        Assigned::Word(word(scanner, End::Meta)?)
+    };
     Ok(Some(Assign { name, index, append, value }))
 }
 
@@ -475,7 +481,9 @@ fn redirect(scanner: &mut Scanner) -> Parsed<Option<Redirect>> {
             } else if scanner.take(">|") {
                 (RedirectKind::Clobber, 1)
             } else if scanner.take(">&") {
-                let number = scanner.peek().is_some_and(|letter| letter.is_ascii_digit() || letter == '-' || letter == '$');
+                let number = scanner
+                    .peek()
+                    .is_some_and(|letter| letter.is_ascii_digit() || letter == '-' || letter == '$');
                 (if number || !digits.is_empty() { RedirectKind::Duplicate } else { RedirectKind::Both }, 1)
             } else {
                 scanner.next();
@@ -492,7 +500,10 @@ fn redirect(scanner: &mut Scanner) -> Parsed<Option<Redirect>> {
         return here_document(scanner, fd).map(Some);
     }
     scanner.skip_blanks();
-    if scanner.peek().is_none_or(|letter| is_meta(letter) && !scanner.looks_at("<(") && !scanner.looks_at(">(")) {
+    if scanner
+        .peek()
+        .is_none_or(|letter| is_meta(letter) && !scanner.looks_at("<(") && !scanner.looks_at(">("))
+    {
         return scanner.unexpected();
     }
     Ok(Some(Redirect { fd, kind, target: word(scanner, End::Meta)? }))
@@ -509,7 +520,8 @@ fn here_document(scanner: &mut Scanner, fd: u32) -> Parsed<Redirect> {
     }
     let line = scanner.line + 1;
     let body = scanner.document(&end, strip);
-    let target = if quoted { vec![Part::Quoted(body)] } else { double(&mut Scanner::new(&body, line), None)? };
+    let target =
+        if quoted { vec![Part::Quoted(body)] } else { double(&mut Scanner::new(&body, line), None)? };
     Ok(Redirect { fd, kind: RedirectKind::Here, target })
 }
 

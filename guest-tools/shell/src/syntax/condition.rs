@@ -73,7 +73,8 @@ fn primary(scanner: &mut Scanner) -> Parsed<Condition> {
 
 fn binary(scanner: &Scanner) -> Option<&'static str> {
     BINARY.into_iter().find(|operator| {
-        scanner.looks_at(operator) && scanner.ahead(operator.len()).is_none_or(|next| next.is_whitespace() || next == '"')
+        scanner.looks_at(operator)
+            && scanner.ahead(operator.len()).is_none_or(|next| next.is_whitespace() || next == '"')
     })
 }
 

@@ -48,18 +48,44 @@ pub struct Command {
 #[derive(Debug)]
 pub enum Kind {
     /// `declared` are the arguments `a=…` of `local`, `declare`, `export` and `readonly`.
-    Simple { assigns: Vec<Assign>, words: Vec<Word>, declared: Vec<Assign> },
+    Simple {
+        assigns: Vec<Assign>,
+        words: Vec<Word>,
+        declared: Vec<Assign>,
+    },
     Group(Rc<List>),
     Subshell(Rc<List>),
-    If { branches: Vec<(List, List)>, otherwise: Option<List> },
+    If {
+        branches: Vec<(List, List)>,
+        otherwise: Option<List>,
+    },
     /// Without words: the positional parameters.
-    For { name: String, words: Option<Vec<Word>>, body: List },
-    Loop { first: Word, condition: Word, step: Word, body: List },
-    While { condition: List, body: List, until: bool },
-    Case { word: Word, arms: Vec<Arm> },
+    For {
+        name: String,
+        words: Option<Vec<Word>>,
+        body: List,
+    },
+    Loop {
+        first: Word,
+        condition: Word,
+        step: Word,
+        body: List,
+    },
+    While {
+        condition: List,
+        body: List,
+        until: bool,
+    },
+    Case {
+        word: Word,
+        arms: Vec<Arm>,
+    },
     Condition(Condition),
     Arithmetic(Word),
-    Function { name: String, body: Rc<Command> },
+    Function {
+        name: String,
+        body: Rc<Command>,
+    },
 }
 
 #[derive(Debug)]
@@ -143,7 +169,10 @@ pub enum Part {
     Command(Rc<List>),
     Arithmetic(Word),
     /// `<(…)`, or `>(…)` if `out`.
-    Process { list: Rc<List>, out: bool },
+    Process {
+        list: Rc<List>,
+        out: bool,
+    },
 }
 
 /// `${…}`
@@ -171,13 +200,34 @@ pub enum Operation {
     /// `${!prefix*}`
     Names,
     /// `-`, `=`, `?`, `+`; `colon`: empty counts as unset.
-    Instead { sign: char, colon: bool, word: Word },
-    RemoveStart { longest: bool, pattern: Word },
-    RemoveEnd { longest: bool, pattern: Word },
-    Slice { offset: Word, length: Option<Word> },
+    Instead {
+        sign: char,
+        colon: bool,
+        word: Word,
+    },
+    RemoveStart {
+        longest: bool,
+        pattern: Word,
+    },
+    RemoveEnd {
+        longest: bool,
+        pattern: Word,
+    },
+    Slice {
+        offset: Word,
+        length: Option<Word>,
+    },
     /// `anchor` is `#`, `%`, `/` for all, or a blank.
-    Replace { anchor: char, pattern: Word, with: Word },
-    Case { upper: bool, all: bool, pattern: Word },
+    Replace {
+        anchor: char,
+        pattern: Word,
+        with: Word,
+    },
+    Case {
+        upper: bool,
+        all: bool,
+        pattern: Word,
+    },
     /// `@Q` and its kin.
     Transform(char),
 }

@@ -141,7 +141,13 @@ impl Scanner {
             Some(pair) => (*pair).to_owned(),
             None if letter == '\n' => "newline".to_owned(),
             None if is_meta(letter) => letter.to_string(),
-            None => self.text.get(self.at..).unwrap_or_default().iter().take_while(|next| !is_meta(**next)).collect(),
+            None => self
+                .text
+                .get(self.at..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(|next| !is_meta(**next))
+                .collect(),
         };
         self.error(format!("syntax error near unexpected token `{token}'"))
     }
@@ -161,7 +167,9 @@ impl Scanner {
     pub fn document(&mut self, end: &str, strip: bool) -> String {
         let mut at = self.after_documents.unwrap_or_else(|| {
             let rest = self.text.get(self.at..).unwrap_or_default();
-            rest.iter().position(|letter| *letter == '\n').map_or(self.text.len(), |index| self.at + index + 1)
+            rest.iter()
+                .position(|letter| *letter == '\n')
+                .map_or(self.text.len(), |index| self.at + index + 1)
         });
         let mut body = String::new();
         while at < self.text.len() {

@@ -248,7 +248,9 @@ fn backticks(scanner: &mut Scanner, quoted: bool) -> Parsed<Part> {
             }
             Some('`') => break,
             Some('\\') => match scanner.next() {
-                Some(escaped) if matches!(escaped, '`' | '\\' | '$') || (quoted && escaped == '"') => text.push(escaped),
+                Some(escaped) if matches!(escaped, '`' | '\\' | '$') || (quoted && escaped == '"') => {
+                    text.push(escaped)
+                }
                 Some(other) => text.extend(['\\', other]),
                 None => text.push('\\'),
             },

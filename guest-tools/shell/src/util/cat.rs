@@ -7,7 +7,15 @@ use crate::stop::Status;
 
 const SPELLING: Spelling = Spelling::new(
     "AbeEnstTuv",
-    &[("number", 'n'), ("number-nonblank", 'b'), ("show-all", 'A'), ("show-ends", 'E'), ("show-tabs", 'T'), ("squeeze-blank", 's'), ("show-nonprinting", 'v')],
+    &[
+        ("number", 'n'),
+        ("number-nonblank", 'b'),
+        ("show-all", 'A'),
+        ("show-ends", 'E'),
+        ("show-tabs", 'T'),
+        ("squeeze-blank", 's'),
+        ("show-nonprinting", 'v'),
+    ],
 );
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {

@@ -10,7 +10,8 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail, words};
 
 pub async fn mkdir(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("pvm:", &[("parents", 'p'), ("verbose", 'v'), ("mode", 'm')]).read(arguments)?;
+    let options =
+        Spelling::new("pvm:", &[("parents", 'p'), ("verbose", 'v'), ("mode", 'm')]).read(arguments)?;
     if options.operands.is_empty() {
         return fail("missing operand");
     }
@@ -18,8 +19,18 @@ pub async fn mkdir(shell: &mut Shell, arguments: &[String]) -> Status {
     for name in &options.operands {
         let mut made = Vec::new();
         if options.has('p') {
-            let ancestors: Vec<&str> = Path::new(name).ancestors().filter_map(Path::to_str).filter(|part| !part.is_empty()).collect();
-            made.extend(ancestors.into_iter().rev().filter(|part| !files::is_dir(&shell.path(part))).map(str::to_owned));
+            let ancestors: Vec<&str> = Path::new(name)
+                .ancestors()
+                .filter_map(Path::to_str)
+                .filter(|part| !part.is_empty())
+                .collect();
+            made.extend(
+                ancestors
+                    .into_iter()
+                    .rev()
+                    .filter(|part| !files::is_dir(&shell.path(part)))
+                    .map(str::to_owned),
+            );
         } else {
             made.push(name.clone());
         }
@@ -41,7 +52,8 @@ pub async fn mkdir(shell: &mut Shell, arguments: &[String]) -> Status {
 }
 
 pub async fn rmdir(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("pv", &[("parents", 'p'), ("ignore-fail-on-non-empty", 'v')]).read(arguments)?;
+    let options =
+        Spelling::new("pv", &[("parents", 'p'), ("ignore-fail-on-non-empty", 'v')]).read(arguments)?;
     let mut status = 0;
     for name in &options.operands {
         if let Err(error) = remove_dir(&shell.path(name)) {
@@ -62,7 +74,15 @@ fn remove_dir(path: &Path) -> std::io::Result<()> {
 
 const RM: Spelling = Spelling::new(
     "dfiIrRv1:2",
-    &[("force", 'f'), ("recursive", 'r'), ("verbose", 'v'), ("dir", 'd'), ("preserve-root", '2'), ("no-preserve-root", '2'), ("one-file-system", '2')],
+    &[
+        ("force", 'f'),
+        ("recursive", 'r'),
+        ("verbose", 'v'),
+        ("dir", 'd'),
+        ("preserve-root", '2'),
+        ("no-preserve-root", '2'),
+        ("one-file-system", '2'),
+    ],
 );
 
 pub async fn rm(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -93,7 +113,16 @@ pub async fn rm(shell: &mut Shell, arguments: &[String]) -> Status {
             status = 1;
             continue;
         }
-        if options.has('i') && !agreed(shell, &format!("rm: remove {} '{name}'? ", if metadata.is_dir() { "directory" } else { "regular file" })).await? {
+        if options.has('i')
+            && !agreed(
+                shell,
+                &format!(
+                    "rm: remove {} '{name}'? ",
+                    if metadata.is_dir() { "directory" } else { "regular file" }
+                ),
+            )
+            .await?
+        {
             continue;
         }
         let mut removal = Removal { verbose: options.has('v'), said: Vec::new(), failed: Vec::new() };
@@ -130,12 +159,21 @@ impl Removal {
         let path = shell.path(name);
         if is_dir && recursive {
             for entry in files::list(shell, name).unwrap_or_default() {
-                self.remove(shell, &format!("{}/{}", name.trim_end_matches('/'), entry.name), entry.is_dir, true)?;
+                self.remove(
+                    shell,
+                    &format!("{}/{}", name.trim_end_matches('/'), entry.name),
+                    entry.is_dir,
+                    true,
+                )?;
             }
         }
         let result = if is_dir { remove_dir(&path) } else { fs::remove_file(&path) };
         match result {
-            Ok(()) if self.verbose => self.said.push(if is_dir { format!("removed directory '{name}'") } else { format!("removed '{name}'") }),
+            Ok(()) if self.verbose => self.said.push(if is_dir {
+                format!("removed directory '{name}'")
+            } else {
+                format!("removed '{name}'")
+            }),
             Ok(()) => {}
             Err(error) => self.failed.push(format!("cannot remove '{name}': {}", words(&error))),
         }
@@ -144,7 +182,11 @@ impl Removal {
 }
 
 pub async fn ln(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("sfnvrT", &[("symbolic", 's'), ("force", 'f'), ("verbose", 'v'), ("no-dereference", 'n'), ("relative", 'r')]).read(arguments)?;
+    let options = Spelling::new(
+        "sfnvrT",
+        &[("symbolic", 's'), ("force", 'f'), ("verbose", 'v'), ("no-dereference", 'n'), ("relative", 'r')],
+    )
+    .read(arguments)?;
     let (targets, place) = match options.operands.as_slice() {
         [] => return fail("missing file operand"),
         [target] => (std::slice::from_ref(target), "."),
@@ -152,7 +194,10 @@ pub async fn ln(shell: &mut Shell, arguments: &[String]) -> Status {
     };
     let mut status = 0;
     for target in targets {
-        let into = files::is_dir(&shell.path(place)) && !(options.has('n') && files::is_there(&shell.path(place)) && fs::symlink_metadata(shell.path(place)).is_ok_and(|metadata| metadata.is_symlink()));
+        let into = files::is_dir(&shell.path(place))
+            && !(options.has('n')
+                && files::is_there(&shell.path(place))
+                && fs::symlink_metadata(shell.path(place)).is_ok_and(|metadata| metadata.is_symlink()));
         let base = target.trim_end_matches('/').rsplit('/').next().unwrap_or(target);
         let name = if into { format!("{}/{base}", place.trim_end_matches('/')) } else { place.to_owned() };
         let shown = name.strip_prefix("./").filter(|_| place == ".").unwrap_or(&name);
@@ -161,7 +206,8 @@ pub async fn ln(shell: &mut Shell, arguments: &[String]) -> Status {
             // If it stays, making the link fails and says so.
             let _stays = fs::remove_file(&path);
         }
-        let result = if options.has('s') { symlink(target, &path) } else { fs::hard_link(shell.path(target), &path) };
+        let result =
+            if options.has('s') { symlink(target, &path) } else { fs::hard_link(shell.path(target), &path) };
         let kind = if options.has('s') { "symbolic link" } else { "hard link" };
         match result {
             Ok(()) if options.has('v') => {
@@ -171,7 +217,15 @@ pub async fn ln(shell: &mut Shell, arguments: &[String]) -> Status {
             Ok(()) => {}
             Err(error) => {
                 let arrow = if options.has('s') { String::new() } else { format!(" => '{target}'") };
-                let message = if options.has('s') || files::is_there(&shell.path(target)) { format!("failed to create {kind} '{shown}'{}: {}", if files::is_there(&path) { String::new() } else { arrow }, words(&error)) } else { format!("failed to access '{target}': {}", words(&error)) };
+                let message = if options.has('s') || files::is_there(&shell.path(target)) {
+                    format!(
+                        "failed to create {kind} '{shown}'{}: {}",
+                        if files::is_there(&path) { String::new() } else { arrow },
+                        words(&error)
+                    )
+                } else {
+                    format!("failed to access '{target}': {}", words(&error))
+                };
                 shell.warn(format!("ln: {message}")).await?;
                 status = 1;
             }
@@ -210,7 +264,8 @@ pub async fn readlink(shell: &mut Shell, arguments: &[String]) -> Status {
 /// `chmod`: files here have no mode. Scripts that make a file executable and run it work; whoever wants to protect one
 /// is told.
 pub async fn chmod(shell: &mut Shell, arguments: &[String]) -> Status {
-    let mut words = arguments.iter().filter(|word| !matches!(word.as_str(), "-R" | "-v" | "-f" | "--recursive"));
+    let mut words =
+        arguments.iter().filter(|word| !matches!(word.as_str(), "-R" | "-v" | "-f" | "--recursive"));
     let Some(mode) = words.next() else { return fail("missing operand") };
     let mut status = 0;
     for name in words {
@@ -225,7 +280,8 @@ pub async fn chmod(shell: &mut Shell, arguments: &[String]) -> Status {
     Ok(status)
 }
 
-const TOUCH: Spelling = Spelling::new("acd:fhmr:t:", &[("no-create", 'c'), ("date", 'd'), ("reference", 'r')]);
+const TOUCH: Spelling =
+    Spelling::new("acd:fhmr:t:", &[("no-create", 'c'), ("date", 'd'), ("reference", 'r')]);
 
 pub async fn touch(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = TOUCH.read(arguments)?;
@@ -234,10 +290,14 @@ pub async fn touch(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     let zone = super::date::zone(shell);
     let time = if let Some(text) = options.value('d') {
-        let Some(time) = super::date::parse(text, crate::clock::now(), zone) else { return fail(format!("invalid date format ‘{text}’")) };
+        let Some(time) = super::date::parse(text, crate::clock::now(), zone) else {
+            return fail(format!("invalid date format ‘{text}’"));
+        };
         Some(time)
     } else if let Some(text) = options.value('t') {
-        let Some(time) = super::date::stamp(text) else { return fail(format!("invalid date format ‘{text}’")) };
+        let Some(time) = super::date::stamp(text) else {
+            return fail(format!("invalid date format ‘{text}’"));
+        };
         Some(time)
     } else if let Some(name) = options.value('r') {
         match fs::metadata(shell.path(name)).and_then(|metadata| metadata.modified()) {
@@ -274,15 +334,23 @@ fn set_time(path: &Path, time: Option<i64>) -> std::io::Result<()> {
 }
 
 pub async fn mktemp(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("dp:qtu", &[("directory", 'd'), ("tmpdir", 'p'), ("dry-run", 'u')]).read(arguments)?;
+    let options =
+        Spelling::new("dp:qtu", &[("directory", 'd'), ("tmpdir", 'p'), ("dry-run", 'u')]).read(arguments)?;
     let folder = match options.value('p').filter(|folder| !folder.is_empty()) {
         Some(folder) => Some(folder.to_owned()),
         // Without a place for such files, the folder of the script is the place.
-        None if options.operands.is_empty() => Some(shell.vars.get("TMPDIR").unwrap_or_else(|| if files::is_dir(Path::new("/tmp")) { "/tmp".to_owned() } else { shell.cwd.clone() })),
+        None if options.operands.is_empty() => Some(shell.vars.get("TMPDIR").unwrap_or_else(|| {
+            if files::is_dir(Path::new("/tmp")) { "/tmp".to_owned() } else { shell.cwd.clone() }
+        })),
         None => None,
     };
     let template = options.operands.first().map_or("tmp.XXXXXXXXXX", String::as_str);
-    let blanks = template.chars().rev().skip_while(|letter| *letter != 'X').take_while(|letter| *letter == 'X').count();
+    let blanks = template
+        .chars()
+        .rev()
+        .skip_while(|letter| *letter != 'X')
+        .take_while(|letter| *letter == 'X')
+        .count();
     if blanks < 3 {
         return fail(format!("too few X's in template ‘{template}’"));
     }
@@ -297,7 +365,11 @@ pub async fn mktemp(shell: &mut Shell, arguments: &[String]) -> Status {
                 letters.get(index).copied().unwrap_or('x')
             })
             .collect();
-        let name = format!("{}{random}{}", template.get(..at).unwrap_or_default(), template.get(at + blanks..).unwrap_or_default());
+        let name = format!(
+            "{}{random}{}",
+            template.get(..at).unwrap_or_default(),
+            template.get(at + blanks..).unwrap_or_default()
+        );
         let name = match &folder {
             Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
             None => name,

@@ -7,7 +7,10 @@ use crate::stop::{Status, Stop, fail};
 
 pub async fn paste(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = Spelling::new("d:sz", &[("delimiters", 'd'), ("serial", 's')]).read(arguments)?;
-    let (list, _) = crate::expand::escapes(&options.value('d').unwrap_or("\t").replace("\\0", ""), crate::expand::Escapes::Ansi);
+    let (list, _) = crate::expand::escapes(
+        &options.value('d').unwrap_or("\t").replace("\\0", ""),
+        crate::expand::Escapes::Ansi,
+    );
     let delimiters: Vec<char> = String::from_utf8_lossy(&list).chars().collect();
     let delimiter = |index: usize| match delimiters.len() {
         0 => String::new(),
@@ -71,7 +74,12 @@ pub async fn comm(shell: &mut Shell, arguments: &[String]) -> Status {
     let (mut left, mut right) = (lines(&one).peekable(), lines(&other).peekable());
     let mut out = shell.out();
     let (first, second) = (!options.has('1'), !options.has('2'));
-    let tabs = |column: usize| "\t".repeat(if column > 0 { usize::from(first) } else { 0 } + if column > 1 { usize::from(second) } else { 0 });
+    let tabs = |column: usize| {
+        "\t".repeat(
+            if column > 0 { usize::from(first) } else { 0 }
+                + if column > 1 { usize::from(second) } else { 0 },
+        )
+    };
     loop {
         let column = match (left.peek(), right.peek()) {
             (None, None) => break,
@@ -114,7 +122,9 @@ pub async fn join(shell: &mut Shell, arguments: &[String]) -> Status {
         }
     };
     let keys = [index('1')?, index('2')?];
-    let [left, right] = contents.each_ref().map(|content| lines(content).map(|line| fields(line, separator)).collect::<Vec<Row<'_>>>());
+    let [left, right] = contents
+        .each_ref()
+        .map(|content| lines(content).map(|line| fields(line, separator)).collect::<Vec<Row<'_>>>());
     let key = |row: &Row<'_>, side: usize| {
         let text = keys.get(side).and_then(|index| row.get(*index)).copied().unwrap_or_default();
         if options.has('i') { text.to_ascii_lowercase() } else { text.to_vec() }
@@ -122,7 +132,9 @@ pub async fn join(shell: &mut Shell, arguments: &[String]) -> Status {
     let glue = [separator.unwrap_or(b' ')];
     let empty = options.value('e').unwrap_or_default().as_bytes();
     let show = |one: Option<&Row<'_>>, other: Option<&Row<'_>>| -> Vec<u8> {
-        let shared = |row: Option<&Row<'_>>, side: usize| row.and_then(|row| row.get(*keys.get(side)?).copied().map(<[u8]>::to_vec));
+        let shared = |row: Option<&Row<'_>>, side: usize| {
+            row.and_then(|row| row.get(*keys.get(side)?).copied().map(<[u8]>::to_vec))
+        };
         let join_key = shared(one, 0).or_else(|| shared(other, 1)).unwrap_or_default();
         let parts: Vec<Vec<u8>> = match options.value('o') {
             Some(list) => list
@@ -141,7 +153,13 @@ pub async fn join(shell: &mut Shell, arguments: &[String]) -> Status {
                 let mut parts = vec![join_key];
                 for (row, side) in [(one, 0), (other, 1)] {
                     let own = keys.get(side).copied().unwrap_or(0);
-                    parts.extend(row.into_iter().flatten().enumerate().filter(|(index, _)| *index != own).map(|(_, part)| part.to_vec()));
+                    parts.extend(
+                        row.into_iter()
+                            .flatten()
+                            .enumerate()
+                            .filter(|(index, _)| *index != own)
+                            .map(|(_, part)| part.to_vec()),
+                    );
                 }
                 parts
             }

@@ -24,7 +24,17 @@ struct Copy<'a> {
 
 const CP: Spelling = Spelling::new(
     "aRrfinpuvLPdt:T1:",
-    &[("archive", 'a'), ("recursive", 'r'), ("force", 'f'), ("no-clobber", 'n'), ("preserve", 'p'), ("update", 'u'), ("verbose", 'v'), ("target-directory", 't'), ("no-target-directory", 'T')],
+    &[
+        ("archive", 'a'),
+        ("recursive", 'r'),
+        ("force", 'f'),
+        ("no-clobber", 'n'),
+        ("preserve", 'p'),
+        ("update", 'u'),
+        ("verbose", 'v'),
+        ("target-directory", 't'),
+        ("no-target-directory", 'T'),
+    ],
 );
 
 pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -55,7 +65,9 @@ pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
             copy.failures.push(format!("-r not specified; omitting directory '{source}'"));
             continue;
         }
-        if files::exists(&shell.path(&target)) && (options.has('n') || (options.has('u') && !newer(&path, &shell.path(&target)))) {
+        if files::exists(&shell.path(&target))
+            && (options.has('n') || (options.has('u') && !newer(&path, &shell.path(&target))))
+        {
             continue;
         }
         if same(&path, &shell.path(&target)) {
@@ -64,7 +76,9 @@ pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
         }
         let real = |name: &str| fs::canonicalize(shell.path(name)).ok();
         let parent = target.rsplit_once('/').map_or(".", |(parent, _)| parent);
-        let within = recursive && files::is_dir(&path) && real(parent).zip(real(source)).is_some_and(|(parent, source)| parent.starts_with(source));
+        let within = recursive
+            && files::is_dir(&path)
+            && real(parent).zip(real(source)).is_some_and(|(parent, source)| parent.starts_with(source));
         if within {
             copy.failures.push(format!("cannot copy a directory, '{source}', into itself, '{target}'"));
             continue;
@@ -119,7 +133,8 @@ impl Copy<'_> {
     fn any(&mut self, source: &str, target: &str, depth: u32) -> Result<(), Stop> {
         crate::task::tick()?;
         let (from, to) = (self.shell.path(source), self.shell.path(target));
-        let Ok(metadata) = (if self.follow { fs::metadata(&from) } else { fs::symlink_metadata(&from) }) else {
+        let Ok(metadata) = (if self.follow { fs::metadata(&from) } else { fs::symlink_metadata(&from) })
+        else {
             self.failures.push(format!("cannot stat '{source}': No such file or directory"));
             return Ok(());
         };
@@ -142,7 +157,9 @@ impl Copy<'_> {
             Err(error) if files::is_there(&to) || error.kind() != io::ErrorKind::NotFound => {
                 self.failures.push(format!("cannot create regular file '{target}': {}", words(&error)));
             }
-            Err(error) => self.failures.push(format!("cannot create regular file '{target}': {}", words(&error))),
+            Err(error) => {
+                self.failures.push(format!("cannot create regular file '{target}': {}", words(&error)))
+            }
         }
         Ok(())
     }
@@ -195,7 +212,17 @@ fn keep_times(metadata: &fs::Metadata, to: &Path) {
     }
 }
 
-const MV: Spelling = Spelling::new("finuvt:T", &[("force", 'f'), ("no-clobber", 'n'), ("verbose", 'v'), ("update", 'u'), ("target-directory", 't'), ("no-target-directory", 'T')]);
+const MV: Spelling = Spelling::new(
+    "finuvt:T",
+    &[
+        ("force", 'f'),
+        ("no-clobber", 'n'),
+        ("verbose", 'v'),
+        ("update", 'u'),
+        ("target-directory", 't'),
+        ("no-target-directory", 'T'),
+    ],
+);
 
 pub async fn mv(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = MV.read(arguments)?;
@@ -215,7 +242,10 @@ pub async fn mv(shell: &mut Shell, arguments: &[String]) -> Status {
         } else if same(&from, &to) {
             Some(format!("'{source}' and '{target}' are the same file"))
         } else {
-            rename(shell, source, &target).await?.err().map(|error| format!("cannot move '{source}' to '{target}': {}", words(&error)))
+            rename(shell, source, &target)
+                .await?
+                .err()
+                .map(|error| format!("cannot move '{source}' to '{target}': {}", words(&error)))
         };
         match failure {
             Some(message) => {
@@ -238,7 +268,8 @@ async fn rename(shell: &mut Shell, source: &str, target: &str) -> Result<io::Res
         Ok(()) => return Ok(Ok(())),
         Err(error) => error,
     };
-    let elsewhere = error.kind() == io::ErrorKind::CrossesDevices || shell.host.roots.iter().filter(|root| from.starts_with(root) != to.starts_with(root)).count() > 0;
+    let elsewhere = error.kind() == io::ErrorKind::CrossesDevices
+        || shell.host.roots.iter().filter(|root| from.starts_with(root) != to.starts_with(root)).count() > 0;
     if !elsewhere {
         return Ok(Err(error));
     }

@@ -7,7 +7,15 @@ use crate::stop::{Status, Stop, fail};
 
 const SPELLING: Spelling = Spelling::new(
     "b:c:d:f:nsO:C",
-    &[("bytes", 'b'), ("characters", 'c'), ("delimiter", 'd'), ("fields", 'f'), ("only-delimited", 's'), ("output-delimiter", 'O'), ("complement", 'C')],
+    &[
+        ("bytes", 'b'),
+        ("characters", 'c'),
+        ("delimiter", 'd'),
+        ("fields", 'f'),
+        ("only-delimited", 's'),
+        ("output-delimiter", 'O'),
+        ("complement", 'C'),
+    ],
 );
 
 type Ranges = Vec<(usize, usize)>;
@@ -23,7 +31,8 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     let fields = options.has('f');
     let joiner = options.value('O').unwrap_or(if fields { delimiter } else { "" });
-    let wanted = |number: usize| ranges.iter().any(|(from, to)| (*from..=*to).contains(&number)) != options.has('C');
+    let wanted =
+        |number: usize| ranges.iter().any(|(from, to)| (*from..=*to).contains(&number)) != options.has('C');
     let (mut out, mut status, mut line) = (shell.out(), 0, Vec::new());
     for name in options.inputs() {
         let Some(handle) = input::open(shell, "cut", &name).await? else {
@@ -41,13 +50,26 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
                     }
                     continue;
                 }
-                let chosen = parts.iter().enumerate().filter(|(index, _)| wanted(index + 1)).map(|(_, part)| *part);
+                let chosen =
+                    parts.iter().enumerate().filter(|(index, _)| wanted(index + 1)).map(|(_, part)| *part);
                 out.line(chosen.collect::<Vec<_>>().join(joiner.as_bytes()));
             } else if options.has('b') {
-                out.line(line.iter().enumerate().filter(|(index, _)| wanted(index + 1)).map(|(_, byte)| *byte).collect::<Vec<_>>());
+                out.line(
+                    line.iter()
+                        .enumerate()
+                        .filter(|(index, _)| wanted(index + 1))
+                        .map(|(_, byte)| *byte)
+                        .collect::<Vec<_>>(),
+                );
             } else {
                 let text = String::from_utf8_lossy(&line);
-                out.line(text.chars().enumerate().filter(|(index, _)| wanted(index + 1)).map(|(_, letter)| letter).collect::<String>());
+                out.line(
+                    text.chars()
+                        .enumerate()
+                        .filter(|(index, _)| wanted(index + 1))
+                        .map(|(_, letter)| letter)
+                        .collect::<String>(),
+                );
             }
         }
     }

@@ -6,10 +6,34 @@ use super::options::Spelling;
 use crate::shell::Shell;
 use crate::stop::{Status, fail, words};
 
-const SPELLING: Spelling = Spelling::new("d:uI:Rr:s:1:", &[("date", 'd'), ("utc", 'u'), ("universal", 'u'), ("reference", 'r'), ("rfc-2822", 'R'), ("rfc-email", 'R'), ("iso-8601", 'I'), ("rfc-3339", '1')]);
+const SPELLING: Spelling = Spelling::new(
+    "d:uI:Rr:s:1:",
+    &[
+        ("date", 'd'),
+        ("utc", 'u'),
+        ("universal", 'u'),
+        ("reference", 'r'),
+        ("rfc-2822", 'R'),
+        ("rfc-email", 'R'),
+        ("iso-8601", 'I'),
+        ("rfc-3339", '1'),
+    ],
+);
 
-const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 /// A moment in the parts of a calendar, in UTC.
@@ -56,7 +80,11 @@ impl Moment {
     fn seconds(self) -> i64 {
         let year = self.year + (self.month - 1).div_euclid(12);
         let month = (self.month - 1).rem_euclid(12) + 1;
-        days(year, month, 1) * 86_400 + (self.day - 1) * 86_400 + self.hour * 3600 + self.minute * 60 + self.second
+        days(year, month, 1) * 86_400
+            + (self.day - 1) * 86_400
+            + self.hour * 3600
+            + self.minute * 60
+            + self.second
     }
 
     fn weekday(self) -> i64 {
@@ -77,7 +105,11 @@ impl Moment {
 
 /// Seconds east of Greenwich; the cell knows UTC alone, and offsets in `TZ`.
 pub fn zone(shell: &Shell) -> i64 {
-    shell.vars.get("TZ").and_then(|text| text.strip_prefix("UTC").and_then(|rest| rest.parse::<i64>().ok())).map_or(0, |hours| -hours * 3600)
+    shell
+        .vars
+        .get("TZ")
+        .and_then(|text| text.strip_prefix("UTC").and_then(|rest| rest.parse::<i64>().ok()))
+        .map_or(0, |hours| -hours * 3600)
 }
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -160,7 +192,8 @@ pub fn show(format: &str, seconds: i64, nanos: u32, zone: i64) -> String {
 
 fn part(directive: char, moment: Moment, (seconds, nanos, zone): (i64, u32, i64), colon: bool) -> String {
     let name = |names: &[&str], index: i64, short: bool| {
-        let name = usize::try_from(index).ok().and_then(|index| names.get(index)).copied().unwrap_or_default();
+        let name =
+            usize::try_from(index).ok().and_then(|index| names.get(index)).copied().unwrap_or_default();
         name.get(..if short { 3 } else { name.len() }).unwrap_or(name).to_owned()
     };
     let Moment { year, month, day, hour, minute, second } = moment;
@@ -198,9 +231,20 @@ fn part(directive: char, moment: Moment, (seconds, nanos, zone): (i64, u32, i64)
         'W' => format!("{:02}", (moment.of_year() + 6 - (moment.weekday() + 6) % 7) / 7),
         'z' => {
             let sign = if zone < 0 { '-' } else { '+' };
-            format!("{sign}{:02}{}{:02}", zone.abs() / 3600, if colon { ":" } else { "" }, zone.abs() / 60 % 60)
+            format!(
+                "{sign}{:02}{}{:02}",
+                zone.abs() / 3600,
+                if colon { ":" } else { "" },
+                zone.abs() / 60 % 60
+            )
         }
-        'Z' => if zone == 0 { "UTC".to_owned() } else { again("%z") },
+        'Z' => {
+            if zone == 0 {
+                "UTC".to_owned()
+            } else {
+                again("%z")
+            }
+        }
         'T' | 'X' => again("%H:%M:%S"),
         'D' | 'x' => again("%m/%d/%y"),
         'F' => again("%Y-%m-%d"),
@@ -236,7 +280,14 @@ pub fn stamp(text: &str) -> Option<i64> {
         8 => (Moment::new(i64::try_from(crate::clock::now().as_secs()).ok()?).year, 0),
         _ => return None,
     };
-    let moment = Moment { year, month: number(at, at + 2)?, day: number(at + 2, at + 4)?, hour: number(at + 4, at + 6)?, minute: number(at + 6, at + 8)?, second: second.parse().ok()? };
+    let moment = Moment {
+        year,
+        month: number(at, at + 2)?,
+        day: number(at + 2, at + 4)?,
+        hour: number(at + 4, at + 6)?,
+        minute: number(at + 6, at + 8)?,
+        second: second.parse().ok()?,
+    };
     Some(moment.seconds())
 }
 
@@ -248,7 +299,8 @@ pub fn parse(text: &str, now: Duration, zone: i64) -> Option<i64> {
     if let Some(seconds) = text.strip_prefix('@') {
         return seconds.split('.').next()?.parse().ok();
     }
-    let mut reader = Reader { moment: Moment::new(now + zone), date: false, time: false, zone, weekday: None };
+    let mut reader =
+        Reader { moment: Moment::new(now + zone), date: false, time: false, zone, weekday: None };
     let spaced = text.replace(',', " ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
@@ -336,14 +388,22 @@ impl Reader {
         if first.matches('/').count() == 2 {
             let mut parts = first.split('/').map(|part| part.parse::<i64>().ok());
             let (one, two, three) = (parts.next()??, parts.next()??, parts.next()??);
-            if one > 31 { self.set_date(one, two, three)? } else { self.set_date(three, one, two)? }
+            if one > 31 {
+                self.set_date(one, two, three)?
+            } else {
+                self.set_date(three, one, two)?
+            }
             return Some(1);
         }
         self.number(first, rest)
     }
 
     fn number(&mut self, first: &str, rest: &[&str]) -> Option<usize> {
-        let end = first.char_indices().skip(1).find(|(_, letter)| letter.is_ascii_alphabetic()).map_or(first.len(), |(index, _)| index);
+        let end = first
+            .char_indices()
+            .skip(1)
+            .find(|(_, letter)| letter.is_ascii_alphabetic())
+            .map_or(first.len(), |(index, _)| index);
         let (digits, inline) = first.split_at(end);
         let count: i64 = match digits.strip_prefix('+').unwrap_or(digits).parse() {
             Ok(count) => count,

@@ -12,25 +12,48 @@ use crate::stream::Out;
 const SPELLING: Spelling = Spelling::new(
     "abBdEiNqrsuU:wyZL:c1:x:t",
     &[
-        ("brief", 'q'), ("recursive", 'r'), ("unified", 'u'), ("ignore-case", 'i'), ("ignore-all-space", 'w'), ("report-identical-files", 's'),
-        ("ignore-space-change", 'b'), ("ignore-blank-lines", 'B'), ("new-file", 'N'), ("label", 'L'), ("exclude", 'x'), ("color", '1'),
-        ("strip-trailing-cr", 'Z'), ("text", 'a'),
+        ("brief", 'q'),
+        ("recursive", 'r'),
+        ("unified", 'u'),
+        ("ignore-case", 'i'),
+        ("ignore-all-space", 'w'),
+        ("report-identical-files", 's'),
+        ("ignore-space-change", 'b'),
+        ("ignore-blank-lines", 'B'),
+        ("new-file", 'N'),
+        ("label", 'L'),
+        ("exclude", 'x'),
+        ("color", '1'),
+        ("strip-trailing-cr", 'Z'),
+        ("text", 'a'),
     ],
 )
 .status(2);
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
-    let arguments: Vec<String> = arguments.iter().map(|text| if text == "--color" { "--color=auto".to_owned() } else { text.clone() }).collect();
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|text| if text == "--color" { "--color=auto".to_owned() } else { text.clone() })
+        .collect();
     let options = SPELLING.read(&arguments)?;
     let [one, other] = options.operands.as_slice() else {
-        return wrong(2, format!("missing operand after '{}'", options.operands.last().map_or("diff", String::as_str)));
+        return wrong(
+            2,
+            format!("missing operand after '{}'", options.operands.last().map_or("diff", String::as_str)),
+        );
     };
     let is_dir = |name: &str| name != "-" && files::is_dir(&shell.path(name));
-    let mut job = Job { shell, options: &options, out: shell.out(), flags: arguments.iter().filter(|text| text.starts_with('-')).cloned().collect() };
+    let mut job = Job {
+        shell,
+        options: &options,
+        out: shell.out(),
+        flags: arguments.iter().filter(|text| text.starts_with('-')).cloned().collect(),
+    };
     let status = match (is_dir(one), is_dir(other)) {
         (true, true) => job.folders(one, other, 0).await?,
         (true, false) => {
-            let inner = format!("{}/{}", one.trim_end_matches('/'), other.rsplit('/').next().unwrap_or(other));
+            let inner =
+                format!("{}/{}", one.trim_end_matches('/'), other.rsplit('/').next().unwrap_or(other));
             job.files(&inner, other, false).await?
         }
         (false, true) => {
@@ -53,9 +76,11 @@ struct Job<'a> {
 impl Job<'_> {
     async fn folders(&mut self, one: &str, other: &str, depth: u32) -> Status {
         let list = |name: &str| -> Result<Vec<files::Entry>, Stop> {
-            files::list(self.shell, name).map_err(|error| Stop::Fail(2, format!("{name}: {}", crate::stop::words(&error))))
+            files::list(self.shell, name)
+                .map_err(|error| Stop::Fail(2, format!("{name}: {}", crate::stop::words(&error))))
         };
-        let mut names: Vec<String> = list(one)?.into_iter().chain(list(other)?).map(|entry| entry.name).collect();
+        let mut names: Vec<String> =
+            list(one)?.into_iter().chain(list(other)?).map(|entry| entry.name).collect();
         names.sort();
         names.dedup();
         let excluded: Vec<_> = self.options.values('x').map(crate::expand::pattern::Pattern::new).collect();
@@ -64,7 +89,8 @@ impl Job<'_> {
             crate::task::tick()?;
             let join = |folder: &str| format!("{}/{name}", folder.trim_end_matches('/'));
             let (left, right) = (join(one), join(other));
-            let kind = |name: &str| (files::is_there(&self.shell.path(name)), files::is_dir(&self.shell.path(name)));
+            let kind =
+                |name: &str| (files::is_there(&self.shell.path(name)), files::is_dir(&self.shell.path(name)));
             let result = match (kind(&left), kind(&right)) {
                 ((false, _), _) if !self.options.has('N') => {
                     self.out.line(format!("Only in {other}: {name}"));
@@ -74,7 +100,9 @@ impl Job<'_> {
                     self.out.line(format!("Only in {one}: {name}"));
                     1
                 }
-                ((_, true), (_, true)) if self.options.has('r') && depth < 64 => Box::pin(self.folders(&left, &right, depth + 1)).await?,
+                ((_, true), (_, true)) if self.options.has('r') && depth < 64 => {
+                    Box::pin(self.folders(&left, &right, depth + 1)).await?
+                }
                 ((_, true), (_, true)) => {
                     self.out.line(format!("Common subdirectories: {left} and {right}"));
                     0
@@ -145,7 +173,8 @@ impl Job<'_> {
     fn key(&self, line: &[u8]) -> Vec<u8> {
         let mut key = line.to_vec();
         if self.options.has('Z') || self.options.has('w') || self.options.has('b') {
-            let end = key.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |index| index + 1);
+            let end =
+                key.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |index| index + 1);
             key.truncate(end);
         }
         if self.options.has('w') {
@@ -164,10 +193,15 @@ impl Job<'_> {
     fn titles(&mut self, one: &str, other: &str) {
         let labels: Vec<&str> = self.options.values('L').collect();
         for (index, (sign, name)) in [("---", one), ("+++", other)].into_iter().enumerate() {
-            let time = std::fs::metadata(self.shell.path(name)).and_then(|metadata| metadata.modified()).map(crate::clock::since_epoch);
+            let time = std::fs::metadata(self.shell.path(name))
+                .and_then(|metadata| metadata.modified())
+                .map(crate::clock::since_epoch);
             let line = match labels.get(index) {
                 Some(label) => format!("{sign} {label}"),
-                None => format!("{sign} {name}\t{}", super::date::precise(time.unwrap_or_else(|_| crate::clock::now()))),
+                None => format!(
+                    "{sign} {name}\t{}",
+                    super::date::precise(time.unwrap_or_else(|_| crate::clock::now()))
+                ),
             };
             self.out.line(line);
         }
@@ -182,7 +216,9 @@ impl Job<'_> {
     }
 
     fn normal(&mut self, hunks: &[Hunk], left: &[&[u8]], right: &[&[u8]]) {
-        let range = |from: usize, to: usize| if to - from <= 1 { to.to_string() } else { format!("{},{to}", from + 1) };
+        let range = |from: usize, to: usize| {
+            if to - from <= 1 { to.to_string() } else { format!("{},{to}", from + 1) }
+        };
         for hunk in hunks {
             let (one, other) = (&hunk.left, &hunk.right);
             let kind = match (one.is_empty(), other.is_empty()) {
@@ -190,7 +226,10 @@ impl Job<'_> {
                 (_, true) => 'd',
                 _ => 'c',
             };
-            let (from, to) = (if one.is_empty() { one.start.to_string() } else { range(one.start, one.end) }, if other.is_empty() { other.start.to_string() } else { range(other.start, other.end) });
+            let (from, to) = (
+                if one.is_empty() { one.start.to_string() } else { range(one.start, one.end) },
+                if other.is_empty() { other.start.to_string() } else { range(other.start, other.end) },
+            );
             self.out.line(format!("{from}{kind}{to}"));
             for line in left.get(one.clone()).unwrap_or_default() {
                 self.put("< ", line);
@@ -269,7 +308,8 @@ fn compare(left: &[Vec<u8>], right: &[Vec<u8>]) -> Result<Vec<Hunk>, Stop> {
     let (one, other) = ids.split_at(left.len());
     let start = one.iter().zip(other).take_while(|(left, right)| left == right).count();
     let rest = one.len().min(other.len()) - start;
-    let end = one.iter().rev().zip(other.iter().rev()).take(rest).take_while(|(left, right)| left == right).count();
+    let end =
+        one.iter().rev().zip(other.iter().rev()).take(rest).take_while(|(left, right)| left == right).count();
     let inner = one.get(start..one.len() - end).unwrap_or_default();
     let other_inner = other.get(start..other.len() - end).unwrap_or_default();
     let mut hunks: Vec<Hunk> = Vec::new();
@@ -307,7 +347,11 @@ fn edits(left: &[usize], right: &[usize]) -> Result<Vec<(usize, usize, usize, us
             let down = diagonal == -steps || (diagonal != steps && value(diagonal - 1) < value(diagonal + 1));
             let mut x = if down { value(diagonal + 1) } else { value(diagonal - 1) + 1 };
             let mut y = x - diagonal;
-            while x < width && y < height && y >= 0 && left.get(usize::try_from(x).unwrap_or(0)) == right.get(usize::try_from(y).unwrap_or(0)) {
+            while x < width
+                && y < height
+                && y >= 0
+                && left.get(usize::try_from(x).unwrap_or(0)) == right.get(usize::try_from(y).unwrap_or(0))
+            {
                 x += 1;
                 y += 1;
             }
@@ -324,19 +368,33 @@ fn edits(left: &[usize], right: &[usize]) -> Result<Vec<(usize, usize, usize, us
 }
 
 /// Back from the end along the furthest places.
-fn path(trace: &[Vec<isize>], (width, height): (isize, isize), offset: isize) -> Vec<(usize, usize, usize, usize)> {
+fn path(
+    trace: &[Vec<isize>],
+    (width, height): (isize, isize),
+    offset: isize,
+) -> Vec<(usize, usize, usize, usize)> {
     let (mut x, mut y) = (width, height);
     let mut edits = Vec::new();
     for (steps, furthest) in trace.iter().enumerate().rev() {
         let steps = isize::try_from(steps).unwrap_or(0);
-        let value = |diagonal: isize| usize::try_from(diagonal + offset).ok().and_then(|index| furthest.get(index)).copied().unwrap_or(0);
+        let value = |diagonal: isize| {
+            usize::try_from(diagonal + offset)
+                .ok()
+                .and_then(|index| furthest.get(index))
+                .copied()
+                .unwrap_or(0)
+        };
         let diagonal = x - y;
         let down = diagonal == -steps || (diagonal != steps && value(diagonal - 1) < value(diagonal + 1));
         let before = if down { diagonal + 1 } else { diagonal - 1 };
         let (old_x, old_y) = (value(before), value(before) - before);
         if steps > 0 {
             let unsigned = |number: isize| usize::try_from(number).unwrap_or(0);
-            edits.push(if down { (unsigned(old_x), unsigned(old_y), 0, 1) } else { (unsigned(old_x), unsigned(old_y), 1, 0) });
+            edits.push(if down {
+                (unsigned(old_x), unsigned(old_y), 0, 1)
+            } else {
+                (unsigned(old_x), unsigned(old_y), 1, 0)
+            });
         }
         (x, y) = (old_x, old_y);
     }

@@ -5,7 +5,12 @@ use crate::shell::{Shell, invoke};
 use crate::stop::{Status, fail, wrong};
 
 pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("iu:0C:S:", &[("ignore-environment", 'i'), ("unset", 'u'), ("null", '0'), ("chdir", 'C')]).ordered().read(arguments)?;
+    let options = Spelling::new(
+        "iu:0C:S:",
+        &[("ignore-environment", 'i'), ("unset", 'u'), ("null", '0'), ("chdir", 'C')],
+    )
+    .ordered()
+    .read(arguments)?;
     let mut child = shell.child()?;
     if options.has('i') || options.operands.first().is_some_and(|first| first == "-") {
         for (name, _) in shell.vars.exported() {
@@ -17,7 +22,9 @@ pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
         let _stays = child.vars.unset(name);
     }
     let mut rest = options.operands.as_slice();
-    while let Some((first, after)) = rest.split_first().filter(|(first, _)| first.contains('=') || *first == "-") {
+    while let Some((first, after)) =
+        rest.split_first().filter(|(first, _)| first.contains('=') || *first == "-")
+    {
         if let Some((name, value)) = first.split_once('=') {
             child.vars.set_exported(name, value);
         }
@@ -26,7 +33,9 @@ pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
     if rest.is_empty() {
         let end = if options.has('0') { '\0' } else { '\n' };
         let mut pairs = child.vars.exported();
-        pairs.sort_by_key(|(name, _)| options.operands.iter().position(|operand| operand.split('=').next() == Some(name)));
+        pairs.sort_by_key(|(name, _)| {
+            options.operands.iter().position(|operand| operand.split('=').next() == Some(name))
+        });
         let lines: String = pairs.into_iter().map(|(name, value)| format!("{name}={value}{end}")).collect();
         shell.stdout().write(lines.as_bytes()).await?;
         return Ok(0);
@@ -76,7 +85,11 @@ pub async fn sleep(_: &mut Shell, arguments: &[String]) -> Status {
         match digits.parse::<f64>() {
             Ok(number) if number >= 0.0 => seconds += number * scale,
             _ if text == "infinity" => seconds = f64::MAX,
-            _ => return fail(format!("invalid time interval ‘{text}’\nTry 'sleep --help' for more information.")),
+            _ => {
+                return fail(format!(
+                    "invalid time interval ‘{text}’\nTry 'sleep --help' for more information."
+                ));
+            }
         }
     }
     let duration = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(std::time::Duration::MAX);
@@ -100,7 +113,17 @@ async fn say(shell: &mut Shell, line: &str) -> Status {
 pub async fn uname(shell: &mut Shell, arguments: &[String]) -> Status {
     let all = arguments.iter().any(|flag| flag == "-a");
     let machine = arguments.iter().any(|flag| flag == "-m");
-    say(shell, if all { "WASI cell 0.2 wasm32 toolcell" } else if machine { "wasm32" } else { "WASI" }).await
+    say(
+        shell,
+        if all {
+            "WASI cell 0.2 wasm32 toolcell"
+        } else if machine {
+            "wasm32"
+        } else {
+            "WASI"
+        },
+    )
+    .await
 }
 
 pub async fn whoami(shell: &mut Shell, _: &[String]) -> Status {

@@ -18,7 +18,8 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
 }
 
 /// The operators, the loosest first.
-const LEVELS: [&[&str]; 6] = [&["|"], &["&"], &["<", "<=", "=", "==", "!=", ">=", ">"], &["+", "-"], &["*", "/", "%"], &[":"]];
+const LEVELS: [&[&str]; 6] =
+    [&["|"], &["&"], &["<", "<=", "=", "==", "!=", ">=", ">"], &["+", "-"], &["*", "/", "%"], &[":"]];
 
 fn is_null(value: &str) -> bool {
     value.is_empty() || value.parse() == Ok(0_i64)
@@ -85,12 +86,18 @@ impl Reader<'_> {
             }
             "substr" => {
                 let (text, from, length) = (self.primary()?, self.primary()?, self.primary()?);
-                let (Ok(from), Ok(length)) = (from.parse::<usize>(), length.parse::<usize>()) else { return Ok(String::new()) };
+                let (Ok(from), Ok(length)) = (from.parse::<usize>(), length.parse::<usize>()) else {
+                    return Ok(String::new());
+                };
                 Ok(if from == 0 { String::new() } else { text.chars().skip(from - 1).take(length).collect() })
             }
             "index" => {
                 let (text, letters) = (self.primary()?, self.primary()?);
-                Ok(text.chars().position(|letter| letters.contains(letter)).map_or(0, |index| index + 1).to_string())
+                Ok(text
+                    .chars()
+                    .position(|letter| letters.contains(letter))
+                    .map_or(0, |index| index + 1)
+                    .to_string())
             }
             "+" => self.next(),
             _ => Ok(word),
@@ -99,7 +106,8 @@ impl Reader<'_> {
 }
 
 fn matched(text: &str, pattern: &str) -> Result<String, Stop> {
-    let Ok(regex) = Regex::new(&format!("^{}", pattern.trim_start_matches('^')), Flavour::Basic, false) else {
+    let Ok(regex) = Regex::new(&format!("^{}", pattern.trim_start_matches('^')), Flavour::Basic, false)
+    else {
         return wrong(2, "invalid regular expression");
     };
     let groups = regex.captures(text.as_bytes(), 0);
@@ -107,7 +115,9 @@ fn matched(text: &str, pattern: &str) -> Result<String, Stop> {
     let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().to_owned();
     Ok(match groups {
         Some(groups) if has_group => groups.get(1).cloned().flatten().map(part).unwrap_or_default(),
-        Some(groups) => groups.first().cloned().flatten().map(part).unwrap_or_default().chars().count().to_string(),
+        Some(groups) => {
+            groups.first().cloned().flatten().map(part).unwrap_or_default().chars().count().to_string()
+        }
         None if has_group => String::new(),
         None => "0".to_owned(),
     })
@@ -115,7 +125,15 @@ fn matched(text: &str, pattern: &str) -> Result<String, Stop> {
 
 fn apply(operator: &str, left: String, right: String) -> Result<String, Stop> {
     match operator {
-        "|" => return Ok(if !is_null(&left) { left } else if is_null(&right) { "0".to_owned() } else { right }),
+        "|" => {
+            return Ok(if !is_null(&left) {
+                left
+            } else if is_null(&right) {
+                "0".to_owned()
+            } else {
+                right
+            });
+        }
         "&" => return Ok(if is_null(&left) || is_null(&right) { "0".to_owned() } else { left }),
         ":" => return matched(&left, &right),
         _ => {}

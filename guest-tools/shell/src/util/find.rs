@@ -32,7 +32,10 @@ enum Test {
     Delete,
     Print(&'static str),
     Printf(String),
-    Exec { words: Vec<String>, all: Option<usize> },
+    Exec {
+        words: Vec<String>,
+        all: Option<usize>,
+    },
     List,
 }
 
@@ -48,12 +51,24 @@ struct Search {
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let mut rest = arguments;
-    let mut search = Search { least: 0, most: usize::MAX, deep: false, follow: false, waiting: Vec::new(), regex_flavour: Flavour::Basic };
-    while let Some((flag, after)) = rest.split_first().filter(|(flag, _)| matches!(flag.as_str(), "-L" | "-P" | "-H")) {
+    let mut search = Search {
+        least: 0,
+        most: usize::MAX,
+        deep: false,
+        follow: false,
+        waiting: Vec::new(),
+        regex_flavour: Flavour::Basic,
+    };
+    while let Some((flag, after)) =
+        rest.split_first().filter(|(flag, _)| matches!(flag.as_str(), "-L" | "-P" | "-H"))
+    {
         search.follow = flag == "-L";
         rest = after;
     }
-    let paths = rest.iter().take_while(|word| !word.starts_with('-') && !matches!(word.as_str(), "(" | "!" | ")")).count();
+    let paths = rest
+        .iter()
+        .take_while(|word| !word.starts_with('-') && !matches!(word.as_str(), "(" | "!" | ")"))
+        .count();
     let (paths, expression) = rest.split_at(paths);
     let mut reader = Reader { shell, words: expression, at: 0, search: &mut search, acts: false, depth: 0 };
     let mut test = if expression.is_empty() { Test::True } else { reader.or()? };
@@ -66,7 +81,8 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let paths = if paths.is_empty() { vec![".".to_owned()] } else { paths.to_vec() };
     let mut out = shell.out();
     let mut status = 0;
-    let mut walk = Walk { shell, search: &mut search, test: &test, out: &mut out, failed: false, quit: false };
+    let mut walk =
+        Walk { shell, search: &mut search, test: &test, out: &mut out, failed: false, quit: false };
     for path in &paths {
         walk.from(path).await?;
         if walk.quit {
@@ -82,7 +98,8 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
             continue;
         }
         for some in names.chunks(5000) {
-            let command: Vec<String> = words.iter().filter(|word| *word != "{}").cloned().chain(some.iter().cloned()).collect();
+            let command: Vec<String> =
+                words.iter().filter(|word| *word != "{}").cloned().chain(some.iter().cloned()).collect();
             if invoke(shell, &command).await? != 0 {
                 status = 1;
             }
@@ -151,7 +168,9 @@ impl Reader<'_> {
                 self.at += 1;
                 let inner = self.or()?;
                 if self.peek() != Some(")") {
-                    return fail("invalid expression; I was expecting to find a ')' somewhere but did not see one.");
+                    return fail(
+                        "invalid expression; I was expecting to find a ')' somewhere but did not see one.",
+                    );
                 }
                 self.at += 1;
                 Ok(inner)
@@ -192,12 +211,27 @@ impl Reader<'_> {
             "-ipath" => Test::Path(pattern(self.value(&name)?).ignore_case()),
             "-regex" | "-iregex" => {
                 let text = self.value(&name)?;
-                let regex = Regex::new(&format!("^{}$", if self.search.regex_flavour == Flavour::Basic { format!("\\({text}\\)") } else { format!("({text})") }), self.search.regex_flavour, name == "-iregex");
+                let regex = Regex::new(
+                    &format!(
+                        "^{}$",
+                        if self.search.regex_flavour == Flavour::Basic {
+                            format!("\\({text}\\)")
+                        } else {
+                            format!("({text})")
+                        }
+                    ),
+                    self.search.regex_flavour,
+                    name == "-iregex",
+                );
                 Test::Regex(regex.map_err(|error| Stop::Fail(1, format!("{text}: {error}")))?)
             }
             "-regextype" => {
                 let kind = self.value(&name)?;
-                self.search.regex_flavour = if kind.contains("extended") || kind.contains("egrep") { Flavour::Extended } else { Flavour::Basic };
+                self.search.regex_flavour = if kind.contains("extended") || kind.contains("egrep") {
+                    Flavour::Extended
+                } else {
+                    Flavour::Basic
+                };
                 Test::True
             }
             "-type" => Test::Type(self.value(&name)?),
@@ -225,14 +259,17 @@ impl Reader<'_> {
             }
             "-newer" => {
                 let reference = self.value(&name)?;
-                match std::fs::metadata(self.shell.path(&reference)).and_then(|metadata| metadata.modified()) {
+                match std::fs::metadata(self.shell.path(&reference)).and_then(|metadata| metadata.modified())
+                {
                     Ok(time) => Test::Newer(since_epoch(time)),
                     Err(error) => return fail(format!("‘{reference}’: {}", words(&error))),
                 }
             }
             "-newermt" => {
                 let text = self.value(&name)?;
-                let Some(seconds) = super::date::parse(&text, now(), 0).and_then(|seconds| u64::try_from(seconds).ok()) else {
+                let Some(seconds) =
+                    super::date::parse(&text, now(), 0).and_then(|seconds| u64::try_from(seconds).ok())
+                else {
                     return fail(format!("I cannot figure out how to interpret ‘{text}’ as a date or time"));
                 };
                 Test::Newer(std::time::Duration::from_secs(seconds))
@@ -242,7 +279,14 @@ impl Reader<'_> {
                 self.value(&name)?;
                 Test::True
             }
-            "-readable" | "-writable" | "-true" | "-mount" | "-xdev" | "-noleaf" | "-daystart" | "-ignore_readdir_race" => Test::True,
+            "-readable"
+            | "-writable"
+            | "-true"
+            | "-mount"
+            | "-xdev"
+            | "-noleaf"
+            | "-daystart"
+            | "-ignore_readdir_race" => Test::True,
             "-executable" | "-false" => Test::False,
             "-follow" => {
                 self.search.follow = true;
@@ -251,7 +295,11 @@ impl Reader<'_> {
             "-maxdepth" | "-mindepth" => {
                 let (_, number, _) = self.number(&name)?;
                 let number = usize::try_from(number).unwrap_or(usize::MAX);
-                if name == "-maxdepth" { self.search.most = number } else { self.search.least = number }
+                if name == "-maxdepth" {
+                    self.search.most = number
+                } else {
+                    self.search.least = number
+                }
                 Test::True
             }
             "-depth" => {
@@ -285,7 +333,9 @@ impl Reader<'_> {
     fn exec(&mut self) -> Result<Test, Stop> {
         let mut words = Vec::new();
         let all = loop {
-            let Some(word) = self.peek().map(str::to_owned) else { return fail("missing argument to `-exec'") };
+            let Some(word) = self.peek().map(str::to_owned) else {
+                return fail("missing argument to `-exec'");
+            };
             self.at += 1;
             match word.as_str() {
                 ";" => break None,
@@ -338,7 +388,11 @@ impl Walk<'_> {
                 Step::Judge(path, depth) => (path, depth, false),
             };
             let real = self.shell.path(&path);
-            let metadata = if self.search.follow { std::fs::metadata(&real).or_else(|_| std::fs::symlink_metadata(&real)) } else { std::fs::symlink_metadata(&real) };
+            let metadata = if self.search.follow {
+                std::fs::metadata(&real).or_else(|_| std::fs::symlink_metadata(&real))
+            } else {
+                std::fs::symlink_metadata(&real)
+            };
             let metadata = match metadata {
                 Ok(metadata) => metadata,
                 Err(error) => {
@@ -368,8 +422,12 @@ impl Walk<'_> {
             }
             match files::list(self.shell, &path) {
                 Ok(entries) => {
-                    let join = |name: String| if path.ends_with('/') { format!("{path}{name}") } else { format!("{path}/{name}") };
-                    waiting.extend(entries.into_iter().rev().map(|entry| Step::Enter(join(entry.name), depth + 1)));
+                    let join = |name: String| {
+                        if path.ends_with('/') { format!("{path}{name}") } else { format!("{path}/{name}") }
+                    };
+                    waiting.extend(
+                        entries.into_iter().rev().map(|entry| Step::Enter(join(entry.name), depth + 1)),
+                    );
                 }
                 Err(error) => self.warn(format!("‘{path}’: {}", words(&error))).await?,
             }
@@ -405,7 +463,9 @@ impl Walk<'_> {
             Test::Regex(regex) => regex.is_match(found.path.as_bytes()),
             Test::Type(kinds) => kinds.split(',').any(|kind| kind == letter(found.metadata)),
             Test::Size(sign, number, unit) => compare(*sign, found.metadata.len().div_ceil(*unit), *number),
-            Test::Empty if found.metadata.is_dir() => files::list(self.shell, found.path).is_ok_and(|entries| entries.is_empty()),
+            Test::Empty if found.metadata.is_dir() => {
+                files::list(self.shell, found.path).is_ok_and(|entries| entries.is_empty())
+            }
             Test::Empty => found.metadata.is_file() && found.metadata.len() == 0,
             Test::Age(sign, number, unit) => {
                 let age = now().as_secs().saturating_sub(modified(found.metadata).as_secs());
@@ -438,11 +498,19 @@ impl Walk<'_> {
             Test::List => {
                 let kind = if found.metadata.is_dir() { "drwxr-xr-x" } else { "-rw-r--r--" };
                 let time = super::date::listing(modified(found.metadata), now());
-                self.out.line(format!("{:>9} {:>6} {kind} 1 user user {:>8} {time} {}", 0, super::ls::occupied(found.metadata.len(), found.metadata.is_dir()), found.metadata.len(), found.path));
+                self.out.line(format!(
+                    "{:>9} {:>6} {kind} 1 user user {:>8} {time} {}",
+                    0,
+                    super::ls::occupied(found.metadata.len(), found.metadata.is_dir()),
+                    found.metadata.len(),
+                    found.path
+                ));
                 true
             }
             Test::Exec { words, all: Some(index) } => {
-                if let Some((_, names)) = self.search.waiting.get_mut(*index).filter(|(kept, _)| kept == words) {
+                if let Some((_, names)) =
+                    self.search.waiting.get_mut(*index).filter(|(kept, _)| kept == words)
+                {
                     names.push(found.path.to_owned());
                 }
                 true
@@ -460,7 +528,8 @@ impl Walk<'_> {
             return Ok(true);
         }
         let path = self.shell.path(found.path);
-        let result = if found.metadata.is_dir() { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) };
+        let result =
+            if found.metadata.is_dir() { std::fs::remove_dir(&path) } else { std::fs::remove_file(&path) };
         match result {
             Ok(()) => Ok(true),
             Err(error) => {
@@ -507,18 +576,22 @@ fn fill(format: &str, found: &Found<'_>, base: &str) -> Vec<u8> {
         match rest.next() {
             Some('p') => filled.push_str(found.path),
             Some('f') => filled.push_str(base),
-            Some('P') => filled.push_str(found.path.strip_prefix(found.start).unwrap_or(found.path).trim_start_matches('/')),
+            Some('P') => filled
+                .push_str(found.path.strip_prefix(found.start).unwrap_or(found.path).trim_start_matches('/')),
             Some('h') => filled.push_str(found.path.rsplit_once('/').map_or(".", |(folder, _)| folder)),
             Some('s') => filled.push_str(&found.metadata.len().to_string()),
             Some('d') => filled.push_str(&found.depth.to_string()),
             Some('y') => filled.push_str(self::letter(found.metadata)),
             Some('m') => filled.push_str(if found.metadata.is_dir() { "755" } else { "644" }),
             Some('u' | 'g') => filled.push_str("user"),
-            Some('k') => filled.push_str(&super::ls::occupied(found.metadata.len(), found.metadata.is_dir()).to_string()),
+            Some('k') => filled
+                .push_str(&super::ls::occupied(found.metadata.len(), found.metadata.is_dir()).to_string()),
             Some('t') => filled.push_str(&super::date::show("%a %b %e %H:%M:%S %Y", seconds, 0, 0)),
             Some('T') => match rest.next() {
                 Some('@') => filled.push_str(&format!("{seconds}.0000000000")),
-                Some(directive) => filled.push_str(&super::date::show(&format!("%{directive}"), seconds, 0, 0)),
+                Some(directive) => {
+                    filled.push_str(&super::date::show(&format!("%{directive}"), seconds, 0, 0))
+                }
                 None => {}
             },
             Some('%') => filled.push('%'),

@@ -14,12 +14,40 @@ use crate::stream::{Handle, Out};
 const SPELLING: Spelling = Spelling::new(
     "A:B:C:EFGPHLRZacbe:f:hilm:noqrsvwxyzI1:2:3:4U#",
     &[
-        ("after-context", 'A'), ("before-context", 'B'), ("context", 'C'), ("extended-regexp", 'E'), ("fixed-strings", 'F'),
-        ("basic-regexp", 'G'), ("perl-regexp", 'P'), ("with-filename", 'H'), ("files-without-match", 'L'), ("recursive", 'r'),
-        ("null", 'Z'), ("text", 'a'), ("count", 'c'), ("byte-offset", 'b'), ("regexp", 'e'), ("file", 'f'), ("no-filename", 'h'),
-        ("ignore-case", 'i'), ("files-with-matches", 'l'), ("max-count", 'm'), ("line-number", 'n'), ("only-matching", 'o'),
-        ("quiet", 'q'), ("silent", 'q'), ("no-messages", 's'), ("invert-match", 'v'), ("word-regexp", 'w'), ("line-regexp", 'x'),
-        ("include", '1'), ("exclude", '2'), ("exclude-dir", '3'), ("color", '4'), ("colour", '4'), ("dereference-recursive", 'R'),
+        ("after-context", 'A'),
+        ("before-context", 'B'),
+        ("context", 'C'),
+        ("extended-regexp", 'E'),
+        ("fixed-strings", 'F'),
+        ("basic-regexp", 'G'),
+        ("perl-regexp", 'P'),
+        ("with-filename", 'H'),
+        ("files-without-match", 'L'),
+        ("recursive", 'r'),
+        ("null", 'Z'),
+        ("text", 'a'),
+        ("count", 'c'),
+        ("byte-offset", 'b'),
+        ("regexp", 'e'),
+        ("file", 'f'),
+        ("no-filename", 'h'),
+        ("ignore-case", 'i'),
+        ("files-with-matches", 'l'),
+        ("max-count", 'm'),
+        ("line-number", 'n'),
+        ("only-matching", 'o'),
+        ("quiet", 'q'),
+        ("silent", 'q'),
+        ("no-messages", 's'),
+        ("invert-match", 'v'),
+        ("word-regexp", 'w'),
+        ("line-regexp", 'x'),
+        ("include", '1'),
+        ("exclude", '2'),
+        ("exclude-dir", '3'),
+        ("color", '4'),
+        ("colour", '4'),
+        ("dereference-recursive", 'R'),
     ],
 )
 .status(2);
@@ -38,9 +66,19 @@ pub async fn fgrep(shell: &mut Shell, arguments: &[String]) -> Status {
 
 async fn run(shell: &mut Shell, arguments: &[String], flavour: Flavour) -> Status {
     // An optional value is not the next word.
-    let arguments: Vec<String> = arguments.iter().map(|text| if matches!(text.as_str(), "--color" | "--colour") { "--color=auto".to_owned() } else { text.clone() }).collect();
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|text| {
+            if matches!(text.as_str(), "--color" | "--colour") {
+                "--color=auto".to_owned()
+            } else {
+                text.clone()
+            }
+        })
+        .collect();
     let mut options = SPELLING.read(&arguments)?;
-    let mut patterns: Vec<String> = options.values('e').flat_map(|text| text.split('\n')).map(str::to_owned).collect();
+    let mut patterns: Vec<String> =
+        options.values('e').flat_map(|text| text.split('\n')).map(str::to_owned).collect();
     for name in options.values('f') {
         let text = input::whole(shell, name).await.map_err(|stop| match stop {
             Stop::Fail(_, message) => Stop::Fail(2, message),
@@ -65,7 +103,16 @@ async fn run(shell: &mut Shell, arguments: &[String], flavour: Flavour) -> Statu
         Some((letter, _)) => *letter == 'H',
         None => names.len() > 1 || recursive,
     };
-    let mut job = Job { shell, options: &options, search, out: shell.out(), titles, found: false, failed: false, printed: false };
+    let mut job = Job {
+        shell,
+        options: &options,
+        search,
+        out: shell.out(),
+        titles,
+        found: false,
+        failed: false,
+        printed: false,
+    };
     for name in &names {
         if recursive && files::is_dir(&shell.path(name)) {
             job.folder(name, implied).await?;
@@ -106,7 +153,13 @@ impl Search {
                 Err(error) => return wrong(2, error),
             }
         }
-        Ok(Self { regexes, invert: options.has('v'), word: options.has('w'), line: options.has('x'), none: patterns.is_empty() })
+        Ok(Self {
+            regexes,
+            invert: options.has('v'),
+            word: options.has('w'),
+            line: options.has('x'),
+            none: patterns.is_empty(),
+        })
     }
 
     fn find(&self, line: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
@@ -115,7 +168,9 @@ impl Search {
             let mut at = from;
             while let Some(found) = regex.find(line, at) {
                 if self.fits(line, &found) {
-                    let better = best.as_ref().is_none_or(|best| found.start < best.start || (found.start == best.start && found.end > best.end));
+                    let better = best.as_ref().is_none_or(|best| {
+                        found.start < best.start || (found.start == best.start && found.end > best.end)
+                    });
                     if better {
                         best = Some(found);
                     }
@@ -137,7 +192,9 @@ impl Search {
         if !self.word {
             return true;
         }
-        let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128);
+        let is_word = |byte: Option<&u8>| {
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128)
+        };
         let before = found.start.checked_sub(1).and_then(|index| line.get(index));
         !is_word(before) && !is_word(line.get(found.end))
     }
@@ -180,9 +237,18 @@ impl Job<'_> {
             };
             let mut below = Vec::new();
             for entry in entries {
-                let path = if implied && folder == "." { entry.name.clone() } else { format!("{}/{}", folder.trim_end_matches('/'), entry.name) };
-                if entry.is_dir || (entry.is_link && self.options.has('R') && files::is_dir(&self.shell.path(&path))) {
-                    let excluded = self.options.values('3').any(|pattern| Pattern::new(pattern.trim_end_matches('/')).matches(&entry.name));
+                let path = if implied && folder == "." {
+                    entry.name.clone()
+                } else {
+                    format!("{}/{}", folder.trim_end_matches('/'), entry.name)
+                };
+                if entry.is_dir
+                    || (entry.is_link && self.options.has('R') && files::is_dir(&self.shell.path(&path)))
+                {
+                    let excluded = self
+                        .options
+                        .values('3')
+                        .any(|pattern| Pattern::new(pattern.trim_end_matches('/')).matches(&entry.name));
                     if !excluded {
                         below.push(path);
                     }
@@ -229,7 +295,8 @@ impl Job<'_> {
         let (before, after) = (number('B').unwrap_or(both), number('A').unwrap_or(both));
         let listing = options.has('l') || options.has('L') || options.has('q');
         let silent = listing || options.has('c');
-        let (mut line, mut index, mut offset, mut count, mut left) = (Vec::new(), 0_u64, 0_usize, 0_usize, 0_usize);
+        let (mut line, mut index, mut offset, mut count, mut left) =
+            (Vec::new(), 0_u64, 0_usize, 0_usize, 0_usize);
         let mut earlier: VecDeque<(u64, usize, Vec<u8>)> = VecDeque::new();
         let mut last_shown = None;
         let mut binary = false;
@@ -265,7 +332,11 @@ impl Job<'_> {
                 }
                 if !silent {
                     let first = earlier.front().map_or(index, |(index, ..)| *index);
-                    if (before > 0 || after > 0) && self.printed && last_shown.is_none_or(|last| last + 1 < first) && !options.has('o') {
+                    if (before > 0 || after > 0)
+                        && self.printed
+                        && last_shown.is_none_or(|last| last + 1 < first)
+                        && !options.has('o')
+                    {
                         self.out.line("--");
                     }
                     for (number, offset, text) in earlier.drain(..) {

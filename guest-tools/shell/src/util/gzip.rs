@@ -12,8 +12,23 @@ use crate::files;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, words};
 
-const SPELLING: Spelling =
-    Spelling::new("cdfhklnNqrtv123456789", &[("stdout", 'c'), ("to-stdout", 'c'), ("decompress", 'd'), ("uncompress", 'd'), ("force", 'f'), ("keep", 'k'), ("test", 't'), ("verbose", 'v'), ("fast", '1'), ("best", '9'), ("quiet", 'q'), ("list", 'l')]);
+const SPELLING: Spelling = Spelling::new(
+    "cdfhklnNqrtv123456789",
+    &[
+        ("stdout", 'c'),
+        ("to-stdout", 'c'),
+        ("decompress", 'd'),
+        ("uncompress", 'd'),
+        ("force", 'f'),
+        ("keep", 'k'),
+        ("test", 't'),
+        ("verbose", 'v'),
+        ("fast", '1'),
+        ("best", '9'),
+        ("quiet", 'q'),
+        ("list", 'l'),
+    ],
+);
 
 /// What may come out of compressed bytes: they can be a thousandth of it.
 const MOST: u64 = 64 << 20;
@@ -44,14 +59,24 @@ pub fn decompress(bytes: &[u8]) -> Result<Vec<u8>, String> {
     }
     let mut plain = Vec::new();
     match MultiGzDecoder::new(bytes).take(MOST + 1).read_to_end(&mut plain) {
-        Ok(_) if u64::try_from(plain.len()).unwrap_or(u64::MAX) > MOST => Err(format!("more than {MOST} bytes come out of it")),
+        Ok(_) if u64::try_from(plain.len()).unwrap_or(u64::MAX) > MOST => {
+            Err(format!("more than {MOST} bytes come out of it"))
+        }
         Ok(_) => Ok(plain),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err("unexpected end of file".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Err("unexpected end of file".to_owned())
+        }
         Err(_) => Err("invalid compressed data--format violated".to_owned()),
     }
 }
 
-async fn run(shell: &mut Shell, utility: &str, arguments: &[String], inflate: bool, to_stdout: bool) -> Status {
+async fn run(
+    shell: &mut Shell,
+    utility: &str,
+    arguments: &[String],
+    inflate: bool,
+    to_stdout: bool,
+) -> Status {
     let options = SPELLING.read(arguments)?;
     let test = options.has('t');
     let inflate = inflate || options.has('d') || test;
@@ -65,8 +90,21 @@ async fn run(shell: &mut Shell, utility: &str, arguments: &[String], inflate: bo
             continue;
         }
         // `gunzip name` also finds `name.gz`.
-        let name = if inflate && name != "-" && !files::exists(&shell.path(&name)) && files::exists(&shell.path(&format!("{name}.gz"))) { format!("{name}.gz") } else { name };
-        if inflate && !to_stdout && !test && ![".gz", ".tgz"].iter().any(|suffix| name.ends_with(suffix)) && files::exists(&shell.path(&name)) {
+        let name = if inflate
+            && name != "-"
+            && !files::exists(&shell.path(&name))
+            && files::exists(&shell.path(&format!("{name}.gz")))
+        {
+            format!("{name}.gz")
+        } else {
+            name
+        };
+        if inflate
+            && !to_stdout
+            && !test
+            && ![".gz", ".tgz"].iter().any(|suffix| name.ends_with(suffix))
+            && files::exists(&shell.path(&name))
+        {
             shell.warn(format!("{utility}: {name}: unknown suffix -- ignored")).await?;
             status = 2;
             continue;
@@ -85,7 +123,12 @@ async fn run(shell: &mut Shell, utility: &str, arguments: &[String], inflate: bo
         let bytes = match result {
             Ok(bytes) => bytes,
             Err(message) => {
-                shell.warn(format!("\n{utility}: {shown}: {message}").trim_start_matches(|letter| letter == '\n' && message.starts_with("not"))).await?;
+                shell
+                    .warn(
+                        format!("\n{utility}: {shown}: {message}")
+                            .trim_start_matches(|letter| letter == '\n' && message.starts_with("not")),
+                    )
+                    .await?;
                 status = 1;
                 continue;
             }

@@ -6,15 +6,22 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail};
 use crate::stream::{Handle, Out};
 
-const SPELLING: Spelling = Spelling::new("c:n:qvz#", &[("bytes", 'c'), ("lines", 'n'), ("quiet", 'q'), ("silent", 'q'), ("verbose", 'v')]);
+const SPELLING: Spelling = Spelling::new(
+    "c:n:qvz#",
+    &[("bytes", 'c'), ("lines", 'n'), ("quiet", 'q'), ("silent", 'q'), ("verbose", 'v')],
+);
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = SPELLING.read(arguments)?;
     let bytes = options.value('c');
     let text = bytes.or(options.value('n')).or(options.value('#')).unwrap_or("10");
-    let (text, but_last) = text.strip_prefix('-').map_or((text.trim_start_matches('+'), false), |rest| (rest, true));
+    let (text, but_last) =
+        text.strip_prefix('-').map_or((text.trim_start_matches('+'), false), |rest| (rest, true));
     let Some(count) = size(text) else {
-        return fail(format!("invalid number of {}: ‘{text}’", if bytes.is_some() { "bytes" } else { "lines" }));
+        return fail(format!(
+            "invalid number of {}: ‘{text}’",
+            if bytes.is_some() { "bytes" } else { "lines" }
+        ));
     };
     let names = options.inputs();
     let titles = (names.len() > 1 || options.has('v')) && !options.has('q');

@@ -43,7 +43,9 @@ async fn request(shell: &Shell, arguments: &[String]) -> Result<Request, Stop> {
         if !options || !argument.starts_with('-') || argument == "-" {
             match (&request.filter, &file_filter, positional) {
                 (None, None, _) => request.filter = Some(argument.clone()),
-                (_, _, Some(json)) => request.positional.push(if json { parse(argument)? } else { Val::from(argument.clone()) }),
+                (_, _, Some(json)) => {
+                    request.positional.push(if json { parse(argument)? } else { Val::from(argument.clone()) })
+                }
                 _ => request.files.push(argument.clone()),
             }
             continue;
@@ -61,7 +63,11 @@ async fn request(shell: &Shell, arguments: &[String]) -> Result<Request, Stop> {
             "--slurpfile" | "--rawfile" => {
                 let (name, file) = (value()?, value()?);
                 let text = input::whole(shell, &file).await?;
-                let value = if argument == "--rawfile" { Val::from(String::from_utf8_lossy(&text).into_owned()) } else { values(&text)?.into_iter().collect() };
+                let value = if argument == "--rawfile" {
+                    Val::from(String::from_utf8_lossy(&text).into_owned())
+                } else {
+                    values(&text)?.into_iter().collect()
+                };
                 request.variables.push((name, value));
             }
             "--args" => positional = Some(false),
@@ -111,11 +117,14 @@ async fn request(shell: &Shell, arguments: &[String]) -> Result<Request, Stop> {
 }
 
 fn parse(text: &str) -> Result<Val, Stop> {
-    read::parse_single(text.as_bytes()).map_err(|error| Stop::Fail(2, format!("Invalid JSON text passed to --argjson: {error}")))
+    read::parse_single(text.as_bytes())
+        .map_err(|error| Stop::Fail(2, format!("Invalid JSON text passed to --argjson: {error}")))
 }
 
 fn values(text: &[u8]) -> Result<Vec<Val>, Stop> {
-    read::parse_many(text).map(|value| value.map_err(|error| Stop::Fail(2, format!("error: {error}")))).collect()
+    read::parse_many(text)
+        .map(|value| value.map_err(|error| Stop::Fail(2, format!("error: {error}"))))
+        .collect()
 }
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -159,7 +168,11 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
 fn inputs(request: &Request, text: &[u8], broken: &mut Option<String>) -> Vec<Val> {
     if request.raw_input {
         let text = String::from_utf8_lossy(text);
-        return if request.slurp { vec![Val::from(text.into_owned())] } else { text.lines().map(|line| Val::from(line.to_owned())).collect() };
+        return if request.slurp {
+            vec![Val::from(text.into_owned())]
+        } else {
+            text.lines().map(|line| Val::from(line.to_owned())).collect()
+        };
     }
     let mut values = Vec::new();
     for value in read::parse_many(text) {
@@ -196,15 +209,29 @@ impl Program {
     fn new(request: &Request) -> Self {
         let mut names: Vec<String> = request.variables.iter().map(|(name, _)| format!("${name}")).collect();
         let mut values: Vec<Val> = request.variables.iter().map(|(_, value)| value.clone()).collect();
-        let named = request.variables.iter().map(|(name, value)| (Val::from(name.clone()), value.clone())).collect();
+        let named =
+            request.variables.iter().map(|(name, value)| (Val::from(name.clone()), value.clone())).collect();
         let positional: Val = request.positional.iter().cloned().collect();
         names.push("$ARGS".to_owned());
-        values.push(Val::obj([(Val::from("positional".to_owned()), positional), (Val::from("named".to_owned()), Val::obj(named))].into_iter().collect()));
+        values.push(Val::obj(
+            [
+                (Val::from("positional".to_owned()), positional),
+                (Val::from("named".to_owned()), Val::obj(named)),
+            ]
+            .into_iter()
+            .collect(),
+        ));
         Self { names, values }
     }
 
     /// Runs a filter on each input; gives whether the last answer was true, and why it failed.
-    async fn run(&self, request: &Request, filter: &str, inputs: Vec<Val>, out: &mut Out) -> Result<(Option<bool>, Option<String>), Stop> {
+    async fn run(
+        &self,
+        request: &Request,
+        filter: &str,
+        inputs: Vec<Val>,
+        out: &mut Out,
+    ) -> Result<(Option<bool>, Option<String>), Stop> {
         let arena = Arena::default();
         let own = jaq_core::load::parse(FORMATS, |parser| parser.defs()).unwrap_or_default();
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(own);
@@ -215,9 +242,16 @@ impl Program {
             bad(&format!("syntax error in the filter: {filter}"))
         })?;
         let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
-        let compiler = jaq_core::Compiler::default().with_funs(funs).with_global_vars(self.names.iter().map(String::as_str));
+        let compiler = jaq_core::Compiler::default()
+            .with_funs(funs)
+            .with_global_vars(self.names.iter().map(String::as_str));
         let compiled = compiler.compile(modules).map_err(|errors| {
-            let unknown: Vec<String> = errors.iter().flat_map(|(_, errors)| errors.iter().map(|(name, kind)| format!("{name} is not defined ({})", kind.as_str()))).collect();
+            let unknown: Vec<String> = errors
+                .iter()
+                .flat_map(|(_, errors)| {
+                    errors.iter().map(|(name, kind)| format!("{name} is not defined ({})", kind.as_str()))
+                })
+                .collect();
             bad(&unknown.join(", "))
         })?;
         let mut last = None;
@@ -311,18 +345,24 @@ fn json(request: &Request, value: &Val, level: usize, out: &mut String) {
 fn numeral(number: &Num) -> String {
     match number {
         Num::Float(value) if value.is_nan() => "null".to_owned(),
-        Num::Float(value) if value.is_infinite() => format!("{}1.7976931348623157e+308", if *value < 0.0 { "-" } else { "" }),
+        Num::Float(value) if value.is_infinite() => {
+            format!("{}1.7976931348623157e+308", if *value < 0.0 { "-" } else { "" })
+        }
         Num::Float(value) if value.fract() == 0.0 && value.abs() < 1e17 => format!("{value:.0}"),
         Num::Float(value) if value.abs() >= 1e17 || value.abs() < 1e-5 => {
             let text = format!("{value:e}");
             match text.split_once('e') {
-                Some((mantissa, exponent)) if !exponent.starts_with('-') => format!("{mantissa}e+{exponent:0>2}"),
+                Some((mantissa, exponent)) if !exponent.starts_with('-') => {
+                    format!("{mantissa}e+{exponent:0>2}")
+                }
                 Some((mantissa, exponent)) => format!("{mantissa}e-{:0>2}", exponent.trim_start_matches('-')),
                 None => text,
             }
         }
         Num::Float(value) => value.to_string(),
-        Num::Dec(text) if text.contains(['.', 'e', 'E']) => text.parse::<f64>().map_or_else(|_| text.to_string(), |value| numeral(&Num::Float(value))),
+        Num::Dec(text) if text.contains(['.', 'e', 'E']) => {
+            text.parse::<f64>().map_or_else(|_| text.to_string(), |value| numeral(&Num::Float(value)))
+        }
         other => other.to_string(),
     }
 }

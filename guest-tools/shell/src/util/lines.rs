@@ -34,7 +34,9 @@ pub async fn tac(shell: &mut Shell, arguments: &[String]) -> Status {
     let (mut out, mut status) = (shell.out(), 0);
     for name in options.inputs() {
         if name != "-" && !crate::files::exists(&shell.path(&name)) {
-            shell.warn(format!("tac: failed to open '{name}' for reading: No such file or directory")).await?;
+            shell
+                .warn(format!("tac: failed to open '{name}' for reading: No such file or directory"))
+                .await?;
             status = 1;
             continue;
         }
@@ -54,14 +56,23 @@ pub async fn tac(shell: &mut Shell, arguments: &[String]) -> Status {
 
 const NL: Spelling = Spelling::new(
     "b:w:s:v:i:n:",
-    &[("body-numbering", 'b'), ("number-width", 'w'), ("number-separator", 's'), ("starting-line-number", 'v'), ("line-increment", 'i'), ("number-format", 'n')],
+    &[
+        ("body-numbering", 'b'),
+        ("number-width", 'w'),
+        ("number-separator", 's'),
+        ("starting-line-number", 'v'),
+        ("line-increment", 'i'),
+        ("number-format", 'n'),
+    ],
 );
 
 pub async fn nl(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = NL.read(arguments)?;
     let number = |letter, default| match options.value(letter) {
         None => Ok(default),
-        Some(text) => text.parse::<i64>().map_err(|_| Stop::Fail(1, format!("invalid line number: ‘{text}’"))),
+        Some(text) => {
+            text.parse::<i64>().map_err(|_| Stop::Fail(1, format!("invalid line number: ‘{text}’")))
+        }
     };
     let (mut next, step) = (number('v', 1)?, number('i', 1)?);
     let width = usize::try_from(number('w', 6)?).unwrap_or(6).min(1000);
@@ -95,7 +106,8 @@ pub async fn nl(shell: &mut Shell, arguments: &[String]) -> Status {
 }
 
 pub async fn fold(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("bsw:#", &[("width", 'w'), ("spaces", 's'), ("bytes", 'b')]).read(arguments)?;
+    let options =
+        Spelling::new("bsw:#", &[("width", 'w'), ("spaces", 's'), ("bytes", 'b')]).read(arguments)?;
     let text = options.value('w').or(options.value('#')).unwrap_or("80");
     let Some(width) = text.parse().ok().filter(|width: &usize| *width > 0) else {
         return fail(format!("invalid number of columns: ‘{text}’"));

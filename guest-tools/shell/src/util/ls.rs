@@ -12,9 +12,21 @@ use crate::stream::Out;
 const SPELLING: Spelling = Spelling::new(
     "1aAcCdfFghHiklLmnNopqrRsStTuUvxXGQ4:5",
     &[
-        ("all", 'a'), ("almost-all", 'A'), ("directory", 'd'), ("classify", 'F'), ("human-readable", 'h'), ("recursive", 'R'),
-        ("reverse", 'r'), ("color", '4'), ("no-group", 'G'), ("size", 's'), ("group-directories-first", '5'), ("full-time", 'l'),
-        ("time-style", '4'), ("sort", '4'), ("file-type", 'p'),
+        ("all", 'a'),
+        ("almost-all", 'A'),
+        ("directory", 'd'),
+        ("classify", 'F'),
+        ("human-readable", 'h'),
+        ("recursive", 'R'),
+        ("reverse", 'r'),
+        ("color", '4'),
+        ("no-group", 'G'),
+        ("size", 's'),
+        ("group-directories-first", '5'),
+        ("full-time", 'l'),
+        ("time-style", '4'),
+        ("sort", '4'),
+        ("file-type", 'p'),
     ],
 )
 .status(2);
@@ -30,7 +42,11 @@ impl Item {
         let path = shell.path(path);
         let own = std::fs::symlink_metadata(&path).ok();
         let is_link = own.as_ref().is_some_and(Metadata::is_symlink);
-        let link = if is_link { std::fs::read_link(&path).ok().map(|target| target.to_string_lossy().into_owned()) } else { None };
+        let link = if is_link {
+            std::fs::read_link(&path).ok().map(|target| target.to_string_lossy().into_owned())
+        } else {
+            None
+        };
         let metadata = if follow { std::fs::metadata(&path).ok().or(own) } else { own };
         Self { name: shown.to_owned(), metadata, link }
     }
@@ -44,7 +60,11 @@ impl Item {
     }
 
     fn time(&self) -> std::time::Duration {
-        self.metadata.as_ref().and_then(|metadata| metadata.modified().ok()).map(since_epoch).unwrap_or_default()
+        self.metadata
+            .as_ref()
+            .and_then(|metadata| metadata.modified().ok())
+            .map(since_epoch)
+            .unwrap_or_default()
     }
 
     fn is_link(&self) -> bool {
@@ -53,7 +73,10 @@ impl Item {
 }
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
-    let arguments: Vec<String> = arguments.iter().map(|text| if text == "--color" { "--color=auto".to_owned() } else { text.clone() }).collect();
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|text| if text == "--color" { "--color=auto".to_owned() } else { text.clone() })
+        .collect();
     let options = SPELLING.read(&arguments)?;
     let names = if options.operands.is_empty() { vec![".".to_owned()] } else { options.operands.clone() };
     let long = options.has('l') || options.has('n') || options.has('o') || options.has('g');
@@ -62,12 +85,18 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     for name in &names {
         let path = shell.path(name);
         if !files::is_there(&path) && !files::is_enterable(shell, &path) {
-            let message = std::fs::symlink_metadata(&path).err().map_or_else(String::new, |error| words(&error));
+            let message =
+                std::fs::symlink_metadata(&path).err().map_or_else(String::new, |error| words(&error));
             shell.warn(format!("ls: cannot access '{name}': {message}")).await?;
             status = 2;
             continue;
         }
-        if files::is_enterable(shell, &path) && !options.has('d') && !(long && std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) && !name.ends_with('/')) {
+        if files::is_enterable(shell, &path)
+            && !options.has('d')
+            && !(long
+                && std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink())
+                && !name.ends_with('/'))
+        {
             folders.push(name.clone());
         } else {
             loose.push(Item::new(shell, name, name, !long && !options.has('d')));
@@ -109,7 +138,12 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
         print(&options, &mut out, &items);
         if options.has('R') {
             let below = items.iter().filter(|item| item.is_dir() && item.name != "." && item.name != "..");
-            waiting.extend(below.map(|item| format!("{}/{}", folder.trim_end_matches('/'), item.name)).rev().collect::<Vec<_>>());
+            waiting.extend(
+                below
+                    .map(|item| format!("{}/{}", folder.trim_end_matches('/'), item.name))
+                    .rev()
+                    .collect::<Vec<_>>(),
+            );
         }
         out.check().await?;
     }
@@ -175,7 +209,12 @@ fn print(options: &Options, out: &mut Out, items: &[Item]) {
         let owner = if options.has('g') { "" } else { " user" };
         let time = crate::util::date::listing(item.time(), now());
         let link = item.link.as_ref().map(|target| format!(" -> {target}")).unwrap_or_default();
-        out.line(format!("{mode} {}{owner}{group} {:>width$} {time} {}{link}", if item.is_dir() { 2 } else { 1 }, size(item), shown(options, item)));
+        out.line(format!(
+            "{mode} {}{owner}{group} {:>width$} {time} {}{link}",
+            if item.is_dir() { 2 } else { 1 },
+            size(item),
+            shown(options, item)
+        ));
     }
 }
 
@@ -200,5 +239,9 @@ pub fn human(size: u64) -> String {
     }
     let tenths = (u128::from(size) * 10).div_ceil(u128::from(scale));
     let letter = "KMGTP".chars().nth(unit).unwrap_or('P');
-    if tenths < 100 { format!("{}.{}{letter}", tenths / 10, tenths % 10) } else { format!("{}{letter}", tenths.div_ceil(10)) }
+    if tenths < 100 {
+        format!("{}.{}{letter}", tenths / 10, tenths % 10)
+    } else {
+        format!("{}{letter}", tenths.div_ceil(10))
+    }
 }

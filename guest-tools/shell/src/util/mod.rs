@@ -122,8 +122,15 @@ table! {
 
 /// The utility of that name, or at the path where a system would have it.
 pub fn find(name: &str) -> Option<Utility> {
-    let name = ["/usr/bin/", "/bin/", "/usr/local/bin/"].iter().find_map(|folder| name.strip_prefix(folder)).unwrap_or(name);
-    TABLE.binary_search_by_key(&name, |(name, _)| name).ok().and_then(|index| TABLE.get(index)).map(|(_, run)| *run)
+    let name = ["/usr/bin/", "/bin/", "/usr/local/bin/"]
+        .iter()
+        .find_map(|folder| name.strip_prefix(folder))
+        .unwrap_or(name);
+    TABLE
+        .binary_search_by_key(&name, |(name, _)| name)
+        .ok()
+        .and_then(|index| TABLE.get(index))
+        .map(|(_, run)| *run)
 }
 
 pub fn names() -> impl Iterator<Item = &'static str> {

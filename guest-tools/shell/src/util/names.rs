@@ -16,10 +16,15 @@ fn base(name: &str) -> &str {
 }
 
 pub async fn basename(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("as:z", &[("multiple", 'a'), ("suffix", 's'), ("zero", 'z')]).ordered().read(arguments)?;
+    let options = Spelling::new("as:z", &[("multiple", 'a'), ("suffix", 's'), ("zero", 'z')])
+        .ordered()
+        .read(arguments)?;
     let Some(first) = options.operands.first() else { return fail("missing operand") };
     let many = options.has('a') || options.has('s');
-    let suffix = options.value('s').or(options.operands.get(1).map(String::as_str).filter(|_| !many)).unwrap_or_default();
+    let suffix = options
+        .value('s')
+        .or(options.operands.get(1).map(String::as_str).filter(|_| !many))
+        .unwrap_or_default();
     if !many && options.operands.len() > 2 {
         return fail(format!("extra operand ‘{}’", options.operands.get(2).map_or("", String::as_str)));
     }
@@ -99,7 +104,18 @@ pub fn real(shell: &Shell, name: &str, missing: bool) -> std::io::Result<String>
     Ok(if done.is_empty() { "/".to_owned() } else { done })
 }
 
-const REALPATH: Spelling = Spelling::new("emsqLPzr:b:", &[("canonicalize-existing", 'e'), ("canonicalize-missing", 'm'), ("strip", 's'), ("no-symlinks", 's'), ("quiet", 'q'), ("relative-to", 'r'), ("relative-base", 'b')]);
+const REALPATH: Spelling = Spelling::new(
+    "emsqLPzr:b:",
+    &[
+        ("canonicalize-existing", 'e'),
+        ("canonicalize-missing", 'm'),
+        ("strip", 's'),
+        ("no-symlinks", 's'),
+        ("quiet", 'q'),
+        ("relative-to", 'r'),
+        ("relative-base", 'b'),
+    ],
+);
 
 pub async fn realpath(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = REALPATH.read(arguments)?;
@@ -112,7 +128,9 @@ pub async fn realpath(shell: &mut Shell, arguments: &[String]) -> Status {
         let found = if options.has('s') {
             Ok(files::normal(&shell.path(name).to_string_lossy()))
         } else {
-            real(shell, name, options.has('m')).and_then(|path| if options.has('e') { std::fs::metadata(&path).map(|_| path) } else { Ok(path) })
+            real(shell, name, options.has('m')).and_then(|path| {
+                if options.has('e') { std::fs::metadata(&path).map(|_| path) } else { Ok(path) }
+            })
         };
         match found {
             Ok(path) => out.line(base.as_deref().map_or(path.clone(), |base| relative(&path, base))),
@@ -129,7 +147,8 @@ pub async fn realpath(shell: &mut Shell, arguments: &[String]) -> Status {
 }
 
 fn relative(path: &str, base: &str) -> String {
-    let parts = |text: &str| text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let parts =
+        |text: &str| text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (path, base) = (parts(path), parts(base));
     let shared = path.iter().zip(&base).take_while(|(one, other)| one == other).count();
     let up = std::iter::repeat_n("..".to_owned(), base.len() - shared);

@@ -52,7 +52,9 @@ impl Spelling {
                 continue;
             }
             match argument.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-                Some(digits) if self.letters.contains('#') && digits.chars().all(|digit| digit.is_ascii_digit()) => {
+                Some(digits)
+                    if self.letters.contains('#') && digits.chars().all(|digit| digit.is_ascii_digit()) =>
+                {
                     options.given.push(('#', digits.to_owned()));
                 }
                 Some(letters) => self.short(letters, &mut rest, &mut options)?,
@@ -68,12 +70,27 @@ impl Spelling {
         Ok(options)
     }
 
-    fn long(&self, text: &str, rest: &mut std::slice::Iter<'_, String>, options: &mut Options) -> Result<(), Stop> {
-        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+    fn long(
+        &self,
+        text: &str,
+        rest: &mut std::slice::Iter<'_, String>,
+        options: &mut Options,
+    ) -> Result<(), Stop> {
+        let (name, value) =
+            text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         let exact = self.long.iter().find(|(long, _)| *long == name);
-        let Some((_, letter)) = exact.or_else(|| self.long.iter().find(|(long, _)| long.starts_with(name) && !name.is_empty())) else {
+        let Some((_, letter)) =
+            exact.or_else(|| self.long.iter().find(|(long, _)| long.starts_with(name) && !name.is_empty()))
+        else {
             let known: Vec<String> = self.long.iter().map(|(long, _)| format!("--{long}")).collect();
-            return wrong(self.status, format!("unrecognized option '--{name}'\nknown here: -{} {}", self.letters.replace(':', ""), known.join(" ")));
+            return wrong(
+                self.status,
+                format!(
+                    "unrecognized option '--{name}'\nknown here: -{} {}",
+                    self.letters.replace(':', ""),
+                    known.join(" ")
+                ),
+            );
         };
         let value = match (value, self.takes_value(*letter)) {
             (Some(value), _) => value,
@@ -87,7 +104,12 @@ impl Spelling {
         Ok(())
     }
 
-    fn short(&self, letters: &str, rest: &mut std::slice::Iter<'_, String>, options: &mut Options) -> Result<(), Stop> {
+    fn short(
+        &self,
+        letters: &str,
+        rest: &mut std::slice::Iter<'_, String>,
+        options: &mut Options,
+    ) -> Result<(), Stop> {
         for (index, letter) in letters.char_indices() {
             match self.takes_value(letter) {
                 None => {
@@ -97,7 +119,8 @@ impl Spelling {
                 Some(false) => options.given.push((letter, String::new())),
                 Some(true) => {
                     let inline = letters.get(index + letter.len_utf8()..).unwrap_or_default();
-                    let value = if inline.is_empty() { rest.next().cloned() } else { Some(inline.to_owned()) };
+                    let value =
+                        if inline.is_empty() { rest.next().cloned() } else { Some(inline.to_owned()) };
                     let Some(value) = value else {
                         return wrong(self.status, format!("option requires an argument -- '{letter}'"));
                     };

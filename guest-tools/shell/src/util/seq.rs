@@ -5,14 +5,17 @@ use crate::format::directive;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail};
 
-const SPELLING: Spelling = Spelling::new("f:s:w", &[("format", 'f'), ("separator", 's'), ("equal-width", 'w')]);
+const SPELLING: Spelling =
+    Spelling::new("f:s:w", &[("format", 'f'), ("separator", 's'), ("equal-width", 'w')]);
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     // A negative number is no option.
     let first = arguments.iter().position(|text| text.parse::<f64>().is_ok()).unwrap_or(arguments.len());
     let (flags, numbers) = arguments.split_at(first);
-    let takes = flags.last().is_some_and(|flag| matches!(flag.as_str(), "-s" | "-f" | "--separator" | "--format"));
-    let (flags, numbers) = if takes && !numbers.is_empty() { arguments.split_at(first + 1) } else { (flags, numbers) };
+    let takes =
+        flags.last().is_some_and(|flag| matches!(flag.as_str(), "-s" | "-f" | "--separator" | "--format"));
+    let (flags, numbers) =
+        if takes && !numbers.is_empty() { arguments.split_at(first + 1) } else { (flags, numbers) };
     let mut options = SPELLING.read(flags)?;
     options.operands.extend(numbers.iter().cloned());
     let (first, step, last) = match options.operands.as_slice() {
@@ -42,7 +45,10 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
             next = value.checked_add(step);
         }
     } else {
-        let number = |text: &str| text.parse::<f64>().map_err(|_| Stop::Fail(1, format!("invalid floating point argument: ‘{text}’")));
+        let number = |text: &str| {
+            text.parse::<f64>()
+                .map_err(|_| Stop::Fail(1, format!("invalid floating point argument: ‘{text}’")))
+        };
         let (start, increment, end) = (number(first)?, number(step)?, number(last)?);
         if increment == 0.0 {
             return fail(format!("invalid Zero increment value: ‘{step}’"));
@@ -78,9 +84,13 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
 }
 
 fn formatted(format: &str, value: f64) -> Result<String, Stop> {
-    let Some((before, rest)) = format.split_once('%') else { return fail(format!("format ‘{format}’ has no % directive")) };
+    let Some((before, rest)) = format.split_once('%') else {
+        return fail(format!("format ‘{format}’ has no % directive"));
+    };
     match directive(rest) {
-        Some((spec, after)) if "aAeEfFgG".contains(spec.conversion) => Ok(format!("{before}{}{after}", spec.float(value))),
+        Some((spec, after)) if "aAeEfFgG".contains(spec.conversion) => {
+            Ok(format!("{before}{}{after}", spec.float(value)))
+        }
         _ => fail(format!("format ‘{format}’ has unknown directive")),
     }
 }

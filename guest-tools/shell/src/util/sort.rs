@@ -12,10 +12,25 @@ use crate::stop::{Status, Stop, words, wrong};
 const SPELLING: Spelling = Spelling::new(
     "bcCdfghik:Mmno:rRsS:t:T:uVz",
     &[
-        ("key", 'k'), ("field-separator", 't'), ("reverse", 'r'), ("unique", 'u'), ("numeric-sort", 'n'), ("output", 'o'),
-        ("ignore-case", 'f'), ("human-numeric-sort", 'h'), ("version-sort", 'V'), ("stable", 's'), ("check", 'c'),
-        ("month-sort", 'M'), ("general-numeric-sort", 'g'), ("random-sort", 'R'), ("ignore-leading-blanks", 'b'),
-        ("dictionary-order", 'd'), ("zero-terminated", 'z'), ("merge", 'm'), ("parallel", 'S'),
+        ("key", 'k'),
+        ("field-separator", 't'),
+        ("reverse", 'r'),
+        ("unique", 'u'),
+        ("numeric-sort", 'n'),
+        ("output", 'o'),
+        ("ignore-case", 'f'),
+        ("human-numeric-sort", 'h'),
+        ("version-sort", 'V'),
+        ("stable", 's'),
+        ("check", 'c'),
+        ("month-sort", 'M'),
+        ("general-numeric-sort", 'g'),
+        ("random-sort", 'R'),
+        ("ignore-leading-blanks", 'b'),
+        ("dictionary-order", 'd'),
+        ("zero-terminated", 'z'),
+        ("merge", 'm'),
+        ("parallel", 'S'),
     ],
 )
 .status(2);
@@ -55,7 +70,16 @@ impl Rules {
     }
 
     fn is_default(self) -> bool {
-        !(self.numeric || self.general || self.human || self.version || self.month || self.random || self.fold || self.dictionary || self.blanks || self.reverse)
+        !(self.numeric
+            || self.general
+            || self.human
+            || self.version
+            || self.month
+            || self.random
+            || self.fold
+            || self.dictionary
+            || self.blanks
+            || self.reverse)
     }
 }
 
@@ -74,7 +98,13 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let keys = options.values('k').map(|text| key(text, rules)).collect::<Result<Vec<_>, _>>()?;
     let separator = separator(&options)?;
     let end = if options.has('z') { 0 } else { b'\n' };
-    let sorter = Sorter { keys, rules, separator, stable: options.has('s') || options.has('u'), seed: crate::clock::chance() };
+    let sorter = Sorter {
+        keys,
+        rules,
+        separator,
+        stable: options.has('s') || options.has('u'),
+        seed: crate::clock::chance(),
+    };
     let names = options.inputs();
     if options.has('c') || options.has('C') {
         return check(shell, &options, &sorter, &names).await;
@@ -87,7 +117,10 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
             content.push(end);
         }
     }
-    let mut lines: Vec<&[u8]> = content.split_inclusive(|byte| *byte == end).map(|line| line.strip_suffix(&[end]).unwrap_or(line)).collect();
+    let mut lines: Vec<&[u8]> = content
+        .split_inclusive(|byte| *byte == end)
+        .map(|line| line.strip_suffix(&[end]).unwrap_or(line))
+        .collect();
     lines.sort_by(|one, other| sorter.compare(one, other));
     if options.has('u') {
         lines.dedup_by(|one, other| sorter.by_keys(one, other) == Ordering::Equal);
@@ -141,7 +174,9 @@ fn key(text: &str, rules: Rules) -> Result<Key, Stop> {
         Some((field.parse::<usize>().ok()?, offset?))
     };
     let (from, to) = text.split_once(',').map_or((text, None), |(from, to)| (from, Some(to)));
-    let parsed = place(from).filter(|(field, _)| *field > 0).and_then(|from| Some((from, to.map_or(Some(None), |to| place(to).map(Some))?)));
+    let parsed = place(from)
+        .filter(|(field, _)| *field > 0)
+        .and_then(|from| Some((from, to.map_or(Some(None), |to| place(to).map(Some))?)));
     let Some((from, to)) = parsed else {
         return wrong(2, format!("invalid field specification ‘{text}’"));
     };
@@ -279,20 +314,27 @@ fn is_blank(byte: u8) -> bool {
 
 fn changed(rules: Rules, text: &[u8]) -> Vec<u8> {
     let skip = if rules.blanks { text.iter().take_while(|byte| is_blank(**byte)).count() } else { 0 };
-    let kept = text.iter().skip(skip).filter(|byte| !rules.dictionary || byte.is_ascii_alphanumeric() || is_blank(**byte));
+    let kept = text
+        .iter()
+        .skip(skip)
+        .filter(|byte| !rules.dictionary || byte.is_ascii_alphanumeric() || is_blank(**byte));
     kept.map(|byte| if rules.fold { byte.to_ascii_uppercase() } else { *byte }).collect()
 }
 
 /// A number without an exponent.
 fn plain_number(text: &str) -> f64 {
     let text = text.trim_start();
-    let end = text.find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '-' | '.'))).unwrap_or(text.len());
+    let end = text
+        .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '-' | '.')))
+        .unwrap_or(text.len());
     leading_number(text.get(..end).unwrap_or_default())
 }
 
 fn human_number(text: &str) -> f64 {
     let text = text.trim_start();
-    let end = text.find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '-' | '.'))).unwrap_or(text.len());
+    let end = text
+        .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '-' | '.')))
+        .unwrap_or(text.len());
     let unit = text.get(end..).and_then(|rest| rest.chars().next());
     let power = unit.and_then(|unit| "KMGTPE".find(unit.to_ascii_uppercase())).map_or(0, |index| index + 1);
     let scale = (0..power).fold(1.0, |scale, _| scale * 1024.0);
@@ -309,7 +351,9 @@ fn month(text: &[u8]) -> usize {
 fn version(one: &[u8], other: &[u8]) -> Ordering {
     let (mut left, mut right) = (one, other);
     loop {
-        let split = |text: &[u8], digits: bool| text.iter().position(|byte| byte.is_ascii_digit() != digits).unwrap_or(text.len());
+        let split = |text: &[u8], digits: bool| {
+            text.iter().position(|byte| byte.is_ascii_digit() != digits).unwrap_or(text.len())
+        };
         let (text, rest) = left.split_at(split(left, false));
         let (other_text, other_rest) = right.split_at(split(right, false));
         let order = text.cmp(other_text);
@@ -318,7 +362,8 @@ fn version(one: &[u8], other: &[u8]) -> Ordering {
         }
         let (digits, rest) = rest.split_at(split(rest, true));
         let (other_digits, other_rest) = other_rest.split_at(split(other_rest, true));
-        let strip = |digits: &[u8]| digits.iter().skip_while(|byte| **byte == b'0').copied().collect::<Vec<_>>();
+        let strip =
+            |digits: &[u8]| digits.iter().skip_while(|byte| **byte == b'0').copied().collect::<Vec<_>>();
         let (number, other_number) = (strip(digits), strip(other_digits));
         let order = number.len().cmp(&other_number.len()).then_with(|| number.cmp(&other_number));
         if order != Ordering::Equal {

@@ -8,7 +8,15 @@ use crate::stop::{Status, Stop, fail, words};
 
 const SPELLING: Spelling = Spelling::new(
     "a:b:C:dl:n:x1:2v#",
-    &[("lines", 'l'), ("bytes", 'b'), ("suffix-length", 'a'), ("numeric-suffixes", 'd'), ("additional-suffix", '1'), ("number", 'n'), ("verbose", 'v')],
+    &[
+        ("lines", 'l'),
+        ("bytes", 'b'),
+        ("suffix-length", 'a'),
+        ("numeric-suffixes", 'd'),
+        ("additional-suffix", '1'),
+        ("number", 'n'),
+        ("verbose", 'v'),
+    ],
 );
 
 /// Files that one call may make.
@@ -19,15 +27,25 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let name = options.operands.first().map_or("-", String::as_str);
     let prefix = options.operands.get(1).map_or("x", String::as_str);
     let content = match input::whole(shell, name).await {
-        Err(Stop::Fail(status, message)) => return Err(Stop::Fail(status, format!("cannot open '{name}' for reading: {}", message.rsplit(": ").next().unwrap_or_default()))),
+        Err(Stop::Fail(status, message)) => {
+            return Err(Stop::Fail(
+                status,
+                format!(
+                    "cannot open '{name}' for reading: {}",
+                    message.rsplit(": ").next().unwrap_or_default()
+                ),
+            ));
+        }
         other => other?,
     };
     let number = |letter| match options.value(letter) {
         None => Ok(None),
-        Some(text) => match size(text).and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0) {
-            Some(count) => Ok(Some(count)),
-            None => fail(format!("invalid number: ‘{text}’")),
-        },
+        Some(text) => {
+            match size(text).and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0) {
+                Some(count) => Ok(Some(count)),
+                None => fail(format!("invalid number: ‘{text}’")),
+            }
+        }
     };
     let pieces: Vec<&[u8]> = if let Some(bytes) = number('b')? {
         content.chunks(bytes).collect()
@@ -70,7 +88,11 @@ fn by_lines(content: &[u8], count: usize) -> Vec<&[u8]> {
 fn parts(content: &[u8], count: usize) -> Vec<&[u8]> {
     let each = content.len() / count;
     (0..count.min(MOST + 1))
-        .map(|index| content.get(index * each..if index + 1 == count { content.len() } else { (index + 1) * each }).unwrap_or_default())
+        .map(|index| {
+            content
+                .get(index * each..if index + 1 == count { content.len() } else { (index + 1) * each })
+                .unwrap_or_default()
+        })
         .collect()
 }
 

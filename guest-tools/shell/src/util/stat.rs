@@ -20,7 +20,8 @@ pub async fn stat(shell: &mut Shell, arguments: &[String]) -> Status {
     let (mut out, mut status) = (shell.out(), 0);
     for name in &options.operands {
         let path = shell.path(name);
-        let metadata = if options.has('L') { std::fs::metadata(&path) } else { std::fs::symlink_metadata(&path) };
+        let metadata =
+            if options.has('L') { std::fs::metadata(&path) } else { std::fs::symlink_metadata(&path) };
         let metadata = match metadata {
             Ok(metadata) => metadata,
             Err(error) => {
@@ -79,7 +80,8 @@ fn fill(format: &str, name: &str, metadata: &Metadata) -> String {
             Some('b') => filled.push_str(&(occupied(metadata.len(), metadata.is_dir()) * 2).to_string()),
             Some('B') => filled.push_str("512"),
             Some('Y' | 'Z') => filled.push_str(&modified(metadata).as_secs().to_string()),
-            Some('X') => filled.push_str(&metadata.accessed().map(since_epoch).unwrap_or_default().as_secs().to_string()),
+            Some('X') => filled
+                .push_str(&metadata.accessed().map(since_epoch).unwrap_or_default().as_secs().to_string()),
             Some('y' | 'z') => filled.push_str(&super::date::precise(modified(metadata))),
             // Files here have no mode and no owner; these are what a new one would have.
             Some('a') => filled.push_str(if metadata.is_dir() { "755" } else { "644" }),
@@ -97,7 +99,16 @@ fn fill(format: &str, name: &str, metadata: &Metadata) -> String {
 
 const DU: Spelling = Spelling::new(
     "abcd:hkms1:SxA0",
-    &[("all", 'a'), ("bytes", 'b'), ("total", 'c'), ("max-depth", 'd'), ("human-readable", 'h'), ("summarize", 's'), ("apparent-size", 'A'), ("exclude", '1')],
+    &[
+        ("all", 'a'),
+        ("bytes", 'b'),
+        ("total", 'c'),
+        ("max-depth", 'd'),
+        ("human-readable", 'h'),
+        ("summarize", 's'),
+        ("apparent-size", 'A'),
+        ("exclude", '1'),
+    ],
 );
 
 struct Usage<'a> {
@@ -129,7 +140,13 @@ pub async fn du(shell: &mut Shell, arguments: &[String]) -> Status {
         bytes,
         apparent: bytes || options.has('A'),
         human: options.has('h'),
-        unit: if bytes { 1 } else if options.has('m') { 1 << 20 } else { 1024 },
+        unit: if bytes {
+            1
+        } else if options.has('m') {
+            1 << 20
+        } else {
+            1024
+        },
         all: options.has('a'),
         depth,
         exclude: options.values('1').map(crate::expand::pattern::Pattern::new).collect(),
@@ -155,7 +172,8 @@ pub async fn du(shell: &mut Shell, arguments: &[String]) -> Status {
 
 impl Usage<'_> {
     fn show(&mut self, bytes: u64, name: &str) {
-        let size = if self.human && !self.bytes { human(bytes) } else { bytes.div_ceil(self.unit).to_string() };
+        let size =
+            if self.human && !self.bytes { human(bytes) } else { bytes.div_ceil(self.unit).to_string() };
         self.out.line(format!("{size}\t{name}"));
     }
 
@@ -174,7 +192,8 @@ impl Usage<'_> {
             }
             for entry in files::list(self.shell, name).unwrap_or_default() {
                 if !self.exclude.iter().any(|pattern| pattern.matches(&entry.name)) {
-                    sum += self.measure(&format!("{}/{}", name.trim_end_matches('/'), entry.name), depth + 1)?;
+                    sum +=
+                        self.measure(&format!("{}/{}", name.trim_end_matches('/'), entry.name), depth + 1)?;
                 }
             }
         }

@@ -9,8 +9,10 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail};
 use crate::stream::Handle;
 
-const SPELLING: Spelling =
-    Spelling::new("bctqsw", &[("binary", 'b'), ("check", 'c'), ("text", 't'), ("quiet", 'q'), ("status", 's'), ("warn", 'w')]);
+const SPELLING: Spelling = Spelling::new(
+    "bctqsw",
+    &[("binary", 'b'), ("check", 'c'), ("text", 't'), ("quiet", 'q'), ("status", 's'), ("warn", 'w')],
+);
 
 pub async fn md5(shell: &mut Shell, arguments: &[String]) -> Status {
     run::<Md5>(shell, "md5sum", "MD5", arguments).await
@@ -52,7 +54,11 @@ async fn run<D: Digest>(shell: &mut Shell, utility: &str, name: &str, arguments:
     let (mut out, mut status) = (shell.out(), 0);
     for name in options.inputs() {
         match input::open(shell, utility, &name).await? {
-            Some(handle) => out.line(format!("{} {}{name}", sum::<D>(&handle).await?, if options.has('b') { '*' } else { ' ' })),
+            Some(handle) => out.line(format!(
+                "{} {}{name}",
+                sum::<D>(&handle).await?,
+                if options.has('b') { '*' } else { ' ' }
+            )),
             None => status = 1,
         }
     }
@@ -86,13 +92,25 @@ async fn check<D: Digest>(shell: &mut Shell, utility: &str, kind: &str, options:
             return fail(format!("{name}: no properly formatted {kind} checksum lines found"));
         }
     }
-    let plural = |count: i32, one: &str, many: &str| format!("WARNING: {count} {}", if count == 1 { one } else { many });
+    let plural = |count: i32, one: &str, many: &str| {
+        format!("WARNING: {count} {}", if count == 1 { one } else { many })
+    };
     out.flush().await?;
     if missing > 0 && !options.has('s') {
-        shell.warn(format!("{utility}: {}", plural(missing, "listed file could not be read", "listed files could not be read"))).await?;
+        shell
+            .warn(format!(
+                "{utility}: {}",
+                plural(missing, "listed file could not be read", "listed files could not be read")
+            ))
+            .await?;
     }
     if wrong > 0 && !options.has('s') {
-        shell.warn(format!("{utility}: {}", plural(wrong, "computed checksum did NOT match", "computed checksums did NOT match"))).await?;
+        shell
+            .warn(format!(
+                "{utility}: {}",
+                plural(wrong, "computed checksum did NOT match", "computed checksums did NOT match")
+            ))
+            .await?;
     }
     Ok(i32::from(wrong + missing > 0))
 }
@@ -100,7 +118,8 @@ async fn check<D: Digest>(shell: &mut Shell, utility: &str, kind: &str, options:
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 pub async fn base64(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = Spelling::new("dDiw:", &[("decode", 'd'), ("ignore-garbage", 'i'), ("wrap", 'w')]).read(arguments)?;
+    let options =
+        Spelling::new("dDiw:", &[("decode", 'd'), ("ignore-garbage", 'i'), ("wrap", 'w')]).read(arguments)?;
     let name = options.operands.first().map_or("-", String::as_str);
     let bytes = input::whole(shell, name).await?;
     let mut out = shell.out();

@@ -8,15 +8,23 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail};
 use crate::stream::{Handle, Out};
 
-const SPELLING: Spelling =
-    Spelling::new("c:n:qvfFs:#", &[("bytes", 'c'), ("lines", 'n'), ("quiet", 'q'), ("verbose", 'v'), ("follow", 'f')]);
+const SPELLING: Spelling = Spelling::new(
+    "c:n:qvfFs:#",
+    &[("bytes", 'c'), ("lines", 'n'), ("quiet", 'q'), ("verbose", 'v'), ("follow", 'f')],
+);
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     // `tail +5` of old.
     let fixed: Vec<String> = arguments
         .iter()
         .enumerate()
-        .map(|(index, text)| if index == 0 && text.starts_with('+') && size(text.trim_start_matches('+')).is_some() { format!("-n{text}") } else { text.clone() })
+        .map(|(index, text)| {
+            if index == 0 && text.starts_with('+') && size(text.trim_start_matches('+')).is_some() {
+                format!("-n{text}")
+            } else {
+                text.clone()
+            }
+        })
         .collect();
     let options = SPELLING.read(&fixed)?;
     if options.has('f') || options.has('F') {
@@ -26,7 +34,10 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let text = bytes.or(options.value('n')).or(options.value('#')).unwrap_or("10");
     let from = text.starts_with('+');
     let Some(count) = size(text.trim_start_matches(['+', '-'])) else {
-        return fail(format!("invalid number of {}: ‘{text}’", if bytes.is_some() { "bytes" } else { "lines" }));
+        return fail(format!(
+            "invalid number of {}: ‘{text}’",
+            if bytes.is_some() { "bytes" } else { "lines" }
+        ));
     };
     let names = options.inputs();
     let titles = (names.len() > 1 || options.has('v')) && !options.has('q');

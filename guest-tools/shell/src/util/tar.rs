@@ -14,9 +14,25 @@ use crate::stream::Out;
 const SPELLING: Spelling = Spelling::new(
     "cC:f:hjJkmOpPrtT:uvxz1:2:3",
     &[
-        ("create", 'c'), ("extract", 'x'), ("get", 'x'), ("list", 't'), ("file", 'f'), ("gzip", 'z'), ("gunzip", 'z'), ("verbose", 'v'),
-        ("directory", 'C'), ("exclude", '1'), ("strip-components", '2'), ("to-stdout", 'O'), ("keep-old-files", 'k'), ("append", 'r'),
-        ("files-from", 'T'), ("absolute-names", 'P'), ("auto-compress", '3'), ("preserve-permissions", 'p'), ("no-same-owner", '3'),
+        ("create", 'c'),
+        ("extract", 'x'),
+        ("get", 'x'),
+        ("list", 't'),
+        ("file", 'f'),
+        ("gzip", 'z'),
+        ("gunzip", 'z'),
+        ("verbose", 'v'),
+        ("directory", 'C'),
+        ("exclude", '1'),
+        ("strip-components", '2'),
+        ("to-stdout", 'O'),
+        ("keep-old-files", 'k'),
+        ("append", 'r'),
+        ("files-from", 'T'),
+        ("absolute-names", 'P'),
+        ("auto-compress", '3'),
+        ("preserve-permissions", 'p'),
+        ("no-same-owner", '3'),
     ],
 )
 .status(2);
@@ -33,7 +49,12 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     if let Some(folder) = &folder {
         let path = shell.path(folder);
         if !files::is_dir(&path) {
-            return wrong(2, format!("{folder}: Cannot open: No such file or directory\ntar: Error is not recoverable: exiting now"));
+            return wrong(
+                2,
+                format!(
+                    "{folder}: Cannot open: No such file or directory\ntar: Error is not recoverable: exiting now"
+                ),
+            );
         }
         inner.cwd = path.to_string_lossy().into_owned();
     }
@@ -79,9 +100,16 @@ async fn create(shell: &Shell, inner: &Shell, options: &Options, archive: &str) 
         names.extend(input::lines(&text).map(|line| String::from_utf8_lossy(line).into_owned()));
     }
     if names.is_empty() {
-        return wrong(2, "Cowardly refusing to create an empty archive\nTry 'tar --help' or 'tar --usage' for more information.");
+        return wrong(
+            2,
+            "Cowardly refusing to create an empty archive\nTry 'tar --help' or 'tar --usage' for more information.",
+        );
     }
-    let bytes = if options.has('r') && files::exists(&shell.path(archive)) { without_end(input::whole(shell, archive).await?) } else { Vec::new() };
+    let bytes = if options.has('r') && files::exists(&shell.path(archive)) {
+        without_end(input::whole(shell, archive).await?)
+    } else {
+        Vec::new()
+    };
     let exclude = options.values('1').map(|pattern| Pattern::new(pattern.trim_end_matches('/'))).collect();
     let mut writer = Writer { shell: inner, bytes, exclude, said: Vec::new(), failures: Vec::new() };
     for name in &names {
@@ -108,7 +136,15 @@ async fn create(shell: &Shell, inner: &Shell, options: &Options, archive: &str) 
     } else {
         match files::write(shell, archive) {
             Ok(handle) => handle.write(&bytes).await?,
-            Err(error) => return wrong(2, format!("{archive}: Cannot open: {}\ntar: Error is not recoverable: exiting now", words(&error))),
+            Err(error) => {
+                return wrong(
+                    2,
+                    format!(
+                        "{archive}: Cannot open: {}\ntar: Error is not recoverable: exiting now",
+                        words(&error)
+                    ),
+                );
+            }
         }
     }
     if !failures.is_empty() {
@@ -118,7 +154,9 @@ async fn create(shell: &Shell, inner: &Shell, options: &Options, archive: &str) 
 }
 
 fn without_end(mut bytes: Vec<u8>) -> Vec<u8> {
-    while bytes.len() >= BLOCK && bytes.get(bytes.len() - BLOCK..).is_some_and(|block| block.iter().all(|byte| *byte == 0)) {
+    while bytes.len() >= BLOCK
+        && bytes.get(bytes.len() - BLOCK..).is_some_and(|block| block.iter().all(|byte| *byte == 0))
+    {
         bytes.truncate(bytes.len() - BLOCK);
     }
     bytes
@@ -129,7 +167,8 @@ impl Writer<'_> {
         crate::task::tick()?;
         let trimmed = if name == "/" { name } else { name.trim_end_matches('/') };
         let base = trimmed.rsplit('/').next().unwrap_or(trimmed);
-        if depth > 64 || self.exclude.iter().any(|pattern| pattern.matches(base) || pattern.matches(trimmed)) {
+        if depth > 64 || self.exclude.iter().any(|pattern| pattern.matches(base) || pattern.matches(trimmed))
+        {
             return Ok(());
         }
         let path = self.shell.path(trimmed);
@@ -151,7 +190,8 @@ impl Writer<'_> {
             return Ok(());
         }
         if metadata.is_symlink() {
-            let target = fs::read_link(&path).map(|target| target.to_string_lossy().into_owned()).unwrap_or_default();
+            let target =
+                fs::read_link(&path).map(|target| target.to_string_lossy().into_owned()).unwrap_or_default();
             self.header(stored, b'2', &target, 0, time);
             self.said.push(trimmed.to_owned());
             return Ok(());
@@ -219,7 +259,15 @@ struct Member<'a> {
 
 async fn read(shell: &Shell, inner: &Shell, options: &Options, archive: &str) -> Status {
     let mut bytes = match input::whole(shell, archive).await {
-        Err(Stop::Fail(_, message)) => return wrong(2, format!("{}\ntar: Error is not recoverable: exiting now", message.replacen(": ", ": Cannot open: ", 1))),
+        Err(Stop::Fail(_, message)) => {
+            return wrong(
+                2,
+                format!(
+                    "{}\ntar: Error is not recoverable: exiting now",
+                    message.replacen(": ", ": Cannot open: ", 1)
+                ),
+            );
+        }
         other => other?,
     };
     if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -285,7 +333,13 @@ fn detail(member: &Member<'_>) -> String {
     format!("{mode} user/user {:>9} {time} {}{link}", member.content.len(), member.name)
 }
 
-fn extract(shell: &Shell, options: &Options, out: &mut Out, member: &Member<'_>, target: &str) -> Result<(), String> {
+fn extract(
+    shell: &Shell,
+    options: &Options,
+    out: &mut Out,
+    member: &Member<'_>,
+    target: &str,
+) -> Result<(), String> {
     // The names of an archive are a stranger's: none of them leads out of the folder.
     let clean = target.trim_start_matches('/');
     if clean.split('/').any(|part| part == "..") {
@@ -339,10 +393,18 @@ fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Stop> {
             let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
             String::from_utf8_lossy(field.get(..end).unwrap_or_default()).into_owned()
         };
-        let number = |from: usize, length: usize| u64::from_str_radix(text(from, length).trim(), 8).unwrap_or(0);
-        let sum: u64 = block.iter().enumerate().map(|(index, byte)| if (148..156).contains(&index) { 32 } else { u64::from(*byte) }).sum();
+        let number =
+            |from: usize, length: usize| u64::from_str_radix(text(from, length).trim(), 8).unwrap_or(0);
+        let sum: u64 = block
+            .iter()
+            .enumerate()
+            .map(|(index, byte)| if (148..156).contains(&index) { 32 } else { u64::from(*byte) })
+            .sum();
         if sum != number(148, 8) {
-            return wrong(2, "This does not look like a tar archive\ntar: Exiting with failure status due to previous errors");
+            return wrong(
+                2,
+                "This does not look like a tar archive\ntar: Exiting with failure status due to previous errors",
+            );
         }
         let size = usize::try_from(number(124, 12)).unwrap_or(usize::MAX);
         let start = at + BLOCK;
@@ -357,7 +419,10 @@ fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Stop> {
             b'K' => long_link = Some(whole()),
             b'x' => {
                 for line in whole().lines() {
-                    let Some((key, value)) = line.split_once(' ').and_then(|(_, pair)| pair.split_once('=')) else { continue };
+                    let Some((key, value)) = line.split_once(' ').and_then(|(_, pair)| pair.split_once('='))
+                    else {
+                        continue;
+                    };
                     match key {
                         "path" => long_name = Some(value.to_owned()),
                         "linkpath" => long_link = Some(value.to_owned()),
@@ -367,8 +432,10 @@ fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Stop> {
             }
             b'g' => {}
             _ => {
-                let prefix = if block.get(257..263) == Some(b"ustar\0") { text(345, 155) } else { String::new() };
-                let name = if prefix.is_empty() { text(0, 100) } else { format!("{prefix}/{}", text(0, 100)) };
+                let prefix =
+                    if block.get(257..263) == Some(b"ustar\0") { text(345, 155) } else { String::new() };
+                let name =
+                    if prefix.is_empty() { text(0, 100) } else { format!("{prefix}/{}", text(0, 100)) };
                 members.push(Member {
                     name: long_name.take().unwrap_or(name),
                     kind,
@@ -380,7 +447,10 @@ fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Stop> {
         }
     }
     if members.is_empty() && at == 0 && !bytes.is_empty() && bytes.len() < BLOCK {
-        return wrong(2, "This does not look like a tar archive\ntar: Exiting with failure status due to previous errors");
+        return wrong(
+            2,
+            "This does not look like a tar archive\ntar: Exiting with failure status due to previous errors",
+        );
     }
     Ok(members)
 }

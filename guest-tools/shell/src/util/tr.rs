@@ -7,8 +7,11 @@ use crate::expand::{Escapes, escapes, pattern::in_class};
 use crate::shell::Shell;
 use crate::stop::{Status, fail};
 
-const SPELLING: Spelling =
-    Spelling::new("cCdst", &[("complement", 'c'), ("delete", 'd'), ("squeeze-repeats", 's'), ("truncate-set1", 't')]).ordered();
+const SPELLING: Spelling = Spelling::new(
+    "cCdst",
+    &[("complement", 'c'), ("delete", 'd'), ("squeeze-repeats", 's'), ("truncate-set1", 't')],
+)
+.ordered();
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = SPELLING.read(arguments)?;
@@ -31,7 +34,8 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let (delete, squeeze) = (options.has('d'), options.has('s'));
     let translate = !delete && second.is_some();
     let squeezed: HashSet<char> = to.iter().copied().collect();
-    let in_squeezed = |letter: char| if second.is_some() { squeezed.contains(&letter) } else { chosen(letter) };
+    let in_squeezed =
+        |letter: char| if second.is_some() { squeezed.contains(&letter) } else { chosen(letter) };
     let change = |letter: char| -> (bool, char, bool) {
         let is_chosen = chosen(letter);
         let target = match (translate && is_chosen, complement) {
@@ -124,7 +128,11 @@ fn unescaped(text: &str) -> Vec<(char, bool)> {
         let (bytes, _) = escapes(&raw, Escapes::Ansi);
         let decoded = String::from_utf8_lossy(&bytes).into_owned();
         // A backslash before a letter without a meaning is nothing.
-        let kept = if decoded.len() > 1 && decoded.starts_with('\\') { decoded.get(1..).unwrap_or_default() } else { &decoded };
+        let kept = if decoded.len() > 1 && decoded.starts_with('\\') {
+            decoded.get(1..).unwrap_or_default()
+        } else {
+            &decoded
+        };
         plain.extend(kept.chars().map(|letter| (letter, true)));
     }
     plain

@@ -9,7 +9,16 @@ use crate::stream::Out;
 
 const SPELLING: Spelling = Spelling::new(
     "cdDf:is:uw:",
-    &[("count", 'c'), ("repeated", 'd'), ("ignore-case", 'i'), ("unique", 'u'), ("skip-fields", 'f'), ("skip-chars", 's'), ("all-repeated", 'D'), ("check-chars", 'w')],
+    &[
+        ("count", 'c'),
+        ("repeated", 'd'),
+        ("ignore-case", 'i'),
+        ("unique", 'u'),
+        ("skip-fields", 'f'),
+        ("skip-chars", 's'),
+        ("all-repeated", 'D'),
+        ("check-chars", 'w'),
+    ],
 );
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {

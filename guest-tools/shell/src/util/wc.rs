@@ -6,8 +6,10 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop};
 use crate::stream::Handle;
 
-const SPELLING: Spelling =
-    Spelling::new("clmwL", &[("bytes", 'c'), ("chars", 'm'), ("lines", 'l'), ("words", 'w'), ("max-line-length", 'L')]);
+const SPELLING: Spelling = Spelling::new(
+    "clmwL",
+    &[("bytes", 'c'), ("chars", 'm'), ("lines", 'l'), ("words", 'w'), ("max-line-length", 'L')],
+);
 
 #[derive(Default, Clone, Copy)]
 struct Counts {
@@ -61,7 +63,13 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     // As wide as the size of all files needs it; what has no size is given room.
     let single = names.len() == 1 && columns(&total).len() == 1;
     let regular = names.iter().all(|name| name != "-");
-    let width = if single { 1 } else if regular { total.bytes.to_string().len() } else { 7 };
+    let width = if single {
+        1
+    } else if regular {
+        total.bytes.to_string().len()
+    } else {
+        7
+    };
     let mut out = shell.out();
     for (counts, name) in &rows {
         let line: Vec<String> = columns(counts).iter().map(|count| format!("{count:width$}")).collect();

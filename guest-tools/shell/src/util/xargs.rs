@@ -8,7 +8,17 @@ use crate::stream::Handle;
 
 const SPELLING: Spelling = Spelling::new(
     "0a:d:I:L:n:P:rs:tpxi",
-    &[("null", '0'), ("arg-file", 'a'), ("delimiter", 'd'), ("replace", 'I'), ("max-args", 'n'), ("max-lines", 'L'), ("max-procs", 'P'), ("no-run-if-empty", 'r'), ("verbose", 't')],
+    &[
+        ("null", '0'),
+        ("arg-file", 'a'),
+        ("delimiter", 'd'),
+        ("replace", 'I'),
+        ("max-args", 'n'),
+        ("max-lines", 'L'),
+        ("max-procs", 'P'),
+        ("no-run-if-empty", 'r'),
+        ("verbose", 't'),
+    ],
 )
 .ordered();
 
@@ -36,12 +46,18 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let delimiter = if options.has('0') {
         Some(0)
     } else {
-        options.value('d').map(|text| crate::expand::escapes(text, crate::expand::Escapes::Ansi).0.first().copied().unwrap_or(b'\n'))
+        options.value('d').map(|text| {
+            crate::expand::escapes(text, crate::expand::Escapes::Ansi).0.first().copied().unwrap_or(b'\n')
+        })
     };
     let lines = number('L')?;
     let items = match (delimiter, replace.is_some() || lines.is_some()) {
         (Some(byte), _) => separated(&text, byte),
-        (None, true) => separated(&text, b'\n').into_iter().map(|line| line.trim_start().to_owned()).filter(|line| !line.trim().is_empty()).collect(),
+        (None, true) => separated(&text, b'\n')
+            .into_iter()
+            .map(|line| line.trim_start().to_owned())
+            .filter(|line| !line.trim().is_empty())
+            .collect(),
         (None, false) => quoted(&text)?,
     };
     let mut command = options.operands.clone();
@@ -127,7 +143,9 @@ fn quoted(text: &[u8]) -> Result<Vec<String>, Stop> {
                         Some(letter) if letter == quote => break,
                         Some('\n') | None => {
                             let kind = if quote == '"' { "double" } else { "single" };
-                            return fail(format!("unmatched {kind} quote; by default quotes are special to xargs unless you use the -0 option"));
+                            return fail(format!(
+                                "unmatched {kind} quote; by default quotes are special to xargs unless you use the -0 option"
+                            ));
                         }
                         Some(letter) => word.push(letter),
                     }

@@ -16,13 +16,16 @@ impl Machine<'_> {
         Ok(match builtin {
             Builtin::Length => match first {
                 None => Value::Number(count(self.whole().chars().count())),
-                Some(Expression::Variable(variable)) if self.holds_array(*variable) => Value::Number(count(self.array(*variable)?.borrow().len())),
+                Some(Expression::Variable(variable)) if self.holds_array(*variable) => {
+                    Value::Number(count(self.array(*variable)?.borrow().len()))
+                }
                 Some(text) => Value::Number(count(self.text(text)?.chars().count())),
             },
             Builtin::Substr => self.substr(arguments)?,
             Builtin::Index => {
                 let (text, part) = (self.argument(arguments, 0)?, self.argument(arguments, 1)?);
-                let at = text.find(&*part).map_or(0, |at| text.get(..at).unwrap_or_default().chars().count() + 1);
+                let at =
+                    text.find(&*part).map_or(0, |at| text.get(..at).unwrap_or_default().chars().count() + 1);
                 Value::Number(count(at))
             }
             Builtin::Split => self.split(arguments)?,
@@ -52,20 +55,26 @@ impl Machine<'_> {
             Builtin::System => {
                 self.streams.flush().map_err(Flow::Stop)?;
                 let command = self.argument(arguments, 0)?;
-                let (bytes, status) = run_command(self.shell, self.depth, &command, self.shell.stdin()).map_err(Flow::Stop)?;
+                let (bytes, status) =
+                    run_command(self.shell, self.depth, &command, self.shell.stdin()).map_err(Flow::Stop)?;
                 self.write_out(&bytes)?;
                 Value::Number(f64::from(status))
             }
             Builtin::Close => {
                 let name = self.argument(arguments, 0)?;
-                let (bytes, status) = self.streams.close(self.shell, self.depth, &name).map_err(Flow::Stop)?;
+                let (bytes, status) =
+                    self.streams.close(self.shell, self.depth, &name).map_err(Flow::Stop)?;
                 self.write_out(&bytes)?;
                 Value::Number(f64::from(status))
             }
             Builtin::Flush => Value::Number(0.0),
             Builtin::Systime => Value::text(crate::clock::now().as_secs().to_string()),
             Builtin::Strftime => {
-                let format = if arguments.is_empty() { Rc::from("%a %b %e %H:%M:%S %Z %Y") } else { self.argument(arguments, 0)? };
+                let format = if arguments.is_empty() {
+                    Rc::from("%a %b %e %H:%M:%S %Z %Y")
+                } else {
+                    self.argument(arguments, 0)?
+                };
                 let seconds = match arguments.get(1) {
                     Some(seconds) => to_integer(self.number(seconds)?).unwrap_or(0),
                     None => i64::try_from(crate::clock::now().as_secs()).unwrap_or(0),
@@ -77,15 +86,20 @@ impl Machine<'_> {
                 let text = self.argument(arguments, 0)?;
                 let parts: Vec<&str> = text.split_whitespace().collect();
                 let seconds = match parts.as_slice() {
-                    [year, month, day, hour, minute, second, ..] => {
-                        crate::util::date::parse(&format!("{year}-{month}-{day} {hour}:{minute}:{second}"), crate::clock::now(), crate::util::date::zone(self.shell))
-                    }
+                    [year, month, day, hour, minute, second, ..] => crate::util::date::parse(
+                        &format!("{year}-{month}-{day} {hour}:{minute}:{second}"),
+                        crate::clock::now(),
+                        crate::util::date::zone(self.shell),
+                    ),
                     _ => None,
                 };
                 Value::text(seconds.unwrap_or(-1).to_string())
             }
             Builtin::And | Builtin::Or | Builtin::Xor | Builtin::Lshift | Builtin::Rshift => {
-                let (left, right) = (to_integer(self.numeric(arguments, 0)?).unwrap_or(0), to_integer(self.numeric(arguments, 1)?).unwrap_or(0));
+                let (left, right) = (
+                    to_integer(self.numeric(arguments, 0)?).unwrap_or(0),
+                    to_integer(self.numeric(arguments, 1)?).unwrap_or(0),
+                );
                 let shift = u32::try_from(right & 63).unwrap_or(0);
                 let value = match builtin {
                     Builtin::And => left & right,
@@ -98,8 +112,12 @@ impl Machine<'_> {
             }
             Builtin::Strtonum => {
                 let text = self.argument(arguments, 0)?;
-                let number = crate::expand::integer(text.trim()).ok().filter(|_| text.trim().starts_with('0'));
-                Value::input(&number.map_or_else(|| super::value::number_text(crate::format::leading_number(&text), "%.17g"), |number| number.to_string()))
+                let number =
+                    crate::expand::integer(text.trim()).ok().filter(|_| text.trim().starts_with('0'));
+                Value::input(&number.map_or_else(
+                    || super::value::number_text(crate::format::leading_number(&text), "%.17g"),
+                    |number| number.to_string(),
+                ))
             }
             Builtin::Asort | Builtin::Asorti => self.sort(arguments, builtin == Builtin::Asorti)?,
         })
@@ -141,12 +159,20 @@ impl Machine<'_> {
             let place = count(index + 1);
             place >= from && place < end
         };
-        Ok(Value::text(text.chars().enumerate().filter(|(index, _)| inside(*index)).map(|(_, letter)| letter).collect::<String>()))
+        Ok(Value::text(
+            text.chars()
+                .enumerate()
+                .filter(|(index, _)| inside(*index))
+                .map(|(_, letter)| letter)
+                .collect::<String>(),
+        ))
     }
 
     fn split(&mut self, arguments: &[Expression]) -> Done<Value> {
         let text = self.argument(arguments, 0)?;
-        let Some(Expression::Variable(variable)) = arguments.get(1) else { return fatal("fatal: split: second argument is not an array") };
+        let Some(Expression::Variable(variable)) = arguments.get(1) else {
+            return fatal("fatal: split: second argument is not an array");
+        };
         let separator = match arguments.get(2) {
             Some(Expression::Regex(regex)) => Separator::Regex(Rc::clone(regex)),
             Some(other) => {
@@ -166,17 +192,22 @@ impl Machine<'_> {
     }
 
     fn substitute(&mut self, arguments: &[Expression], all: bool) -> Done<Value> {
-        let [pattern, with, rest @ ..] = arguments else { return fatal("fatal: sub and gsub need a pattern and a text") };
+        let [pattern, with, rest @ ..] = arguments else {
+            return fatal("fatal: sub and gsub need a pattern and a text");
+        };
         let regex = self.regex(pattern)?;
         let with = self.text(with)?;
         let text = match rest.first() {
             Some(target) => self.text(target)?,
             None => self.whole(),
         };
-        let (result, count) = replace(&regex, &text, &with, if all { Which::All } else { Which::One(1) }, false);
+        let (result, count) =
+            replace(&regex, &text, &with, if all { Which::All } else { Which::One(1) }, false);
         if count > 0 {
             match rest.first() {
-                Some(target @ (Expression::Variable(_) | Expression::Field(_) | Expression::Element(..))) => self.store(target, Value::text(result))?,
+                Some(target @ (Expression::Variable(_) | Expression::Field(_) | Expression::Element(..))) => {
+                    self.store(target, Value::text(result))?
+                }
                 Some(_) => {}
                 None => self.set_field(0.0, Value::text(result))?,
             }
@@ -185,11 +216,14 @@ impl Machine<'_> {
     }
 
     fn gensub(&mut self, arguments: &[Expression]) -> Done<Value> {
-        let [pattern, with, which, rest @ ..] = arguments else { return fatal("fatal: gensub needs a pattern, a text and which matches to replace") };
+        let [pattern, with, which, rest @ ..] = arguments else {
+            return fatal("fatal: gensub needs a pattern, a text and which matches to replace");
+        };
         let regex = self.regex(pattern)?;
         let with = self.text(with)?;
         let which = self.text(which)?;
-        let which = if which.starts_with(['g', 'G']) { Which::All } else { Which::One(which.parse().unwrap_or(1)) };
+        let which =
+            if which.starts_with(['g', 'G']) { Which::All } else { Which::One(which.parse().unwrap_or(1)) };
         let text = match rest.first() {
             Some(target) => self.text(target)?,
             None => self.whole(),
@@ -198,13 +232,17 @@ impl Machine<'_> {
     }
 
     fn find(&mut self, arguments: &[Expression]) -> Done<Value> {
-        let [text, pattern, rest @ ..] = arguments else { return fatal("fatal: match needs a text and a pattern") };
+        let [text, pattern, rest @ ..] = arguments else {
+            return fatal("fatal: match needs a text and a pattern");
+        };
         let text = self.text(text)?;
         let regex = self.regex(pattern)?;
         let groups = regex.captures(text.as_bytes(), 0).unwrap_or_default();
         let letters = |to: usize| text.get(..to).unwrap_or_default().chars().count();
         let (start, length) = match groups.first().cloned().flatten() {
-            Some(found) => (count(letters(found.start) + 1), count(text.get(found).unwrap_or_default().chars().count())),
+            Some(found) => {
+                (count(letters(found.start) + 1), count(text.get(found).unwrap_or_default().chars().count()))
+            }
             None => (0.0, -1.0),
         };
         self.set_global(place::RSTART, Value::Number(start));
@@ -223,7 +261,9 @@ impl Machine<'_> {
     }
 
     fn sort(&mut self, arguments: &[Expression], by_key: bool) -> Done<Value> {
-        let Some(Expression::Variable(source)) = arguments.first() else { return fatal("fatal: asort: first argument is not an array") };
+        let Some(Expression::Variable(source)) = arguments.first() else {
+            return fatal("fatal: asort: first argument is not an array");
+        };
         let target = match arguments.get(1) {
             Some(Expression::Variable(target)) => *target,
             _ => *source,
@@ -284,7 +324,8 @@ impl Machine<'_> {
                 spec.width(to_integer(values.next().unwrap_or_default().number()).unwrap_or(0));
             }
             if spec.star_precision {
-                spec.precision = to_integer(values.next().unwrap_or_default().number()).and_then(|number| usize::try_from(number).ok());
+                spec.precision = to_integer(values.next().unwrap_or_default().number())
+                    .and_then(|number| usize::try_from(number).ok());
             }
             match values.next() {
                 Some(value) => text.push_str(&one(&spec, &value, &convert)),
@@ -324,7 +365,9 @@ fn replace(regex: &Regex, text: &str, with: &str, which: Which, groups: bool) ->
         }
         replaced += 1;
         result.push_str(text.get(copied..whole.start).unwrap_or_default());
-        let group = |number: usize| found.get(number).cloned().flatten().and_then(|range| text.get(range)).unwrap_or_default();
+        let group = |number: usize| {
+            found.get(number).cloned().flatten().and_then(|range| text.get(range)).unwrap_or_default()
+        };
         let mut letters = with.chars().peekable();
         while let Some(letter) = letters.next() {
             match letter {

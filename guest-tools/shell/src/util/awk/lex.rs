@@ -14,13 +14,14 @@ pub enum Token {
 }
 
 const WORDS: [&str; 20] = [
-    "BEGIN", "END", "function", "func", "if", "else", "while", "for", "do", "break", "continue", "next", "nextfile", "exit", "return", "delete",
-    "in", "getline", "print", "printf",
+    "BEGIN", "END", "function", "func", "if", "else", "while", "for", "do", "break", "continue", "next",
+    "nextfile", "exit", "return", "delete", "in", "getline", "print", "printf",
 ];
 
 const SIGNS: [&str; 47] = [
-    "**=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "**", "==", "<=", ">=", "!=", ">>", "!~", "{", "}", "(", ")", "[", "]", ";",
-    ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":", "~", "$", "=", "&", "@", "\\", "#", "'", "`",
+    "**=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "**", "==", "<=", ">=", "!=", ">>",
+    "!~", "{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":",
+    "~", "$", "=", "&", "@", "\\", "#", "'", "`",
 ];
 
 pub struct Lexer<'a> {
@@ -77,11 +78,15 @@ impl<'a> Lexer<'a> {
         if letter == '/' && !self.divides {
             return self.regex();
         }
-        if letter.is_ascii_digit() || (letter == '.' && rest.chars().nth(1).is_some_and(|next| next.is_ascii_digit())) {
+        if letter.is_ascii_digit()
+            || (letter == '.' && rest.chars().nth(1).is_some_and(|next| next.is_ascii_digit()))
+        {
             return Ok(self.number());
         }
         if letter.is_ascii_alphabetic() || letter == '_' {
-            let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
+            let end = rest
+                .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+                .unwrap_or(rest.len());
             let name = rest.get(..end).unwrap_or_default();
             self.at += end;
             if let Some(word) = WORDS.iter().find(|word| **word == name) {

@@ -16,7 +16,19 @@ use crate::stop::{Status, Stop, wrong};
 use run::{Flow, Machine};
 use value::Value;
 
-const SPELLING: Spelling = Spelling::new("F:v:f:1:W:2", &[("field-separator", 'F'), ("assign", 'v'), ("file", 'f'), ("re-interval", '2'), ("posix", '2'), ("characters-as-bytes", '2')]).status(2).ordered();
+const SPELLING: Spelling = Spelling::new(
+    "F:v:f:1:W:2",
+    &[
+        ("field-separator", 'F'),
+        ("assign", 'v'),
+        ("file", 'f'),
+        ("re-interval", '2'),
+        ("posix", '2'),
+        ("characters-as-bytes", '2'),
+    ],
+)
+.status(2)
+.ordered();
 
 pub async fn awk(shell: &mut Shell, arguments: &[String]) -> Status {
     let mut options = SPELLING.read(arguments)?;

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::lex::{Lexer, Token};
-use super::tree::{BUILTINS, Block, Builtin, Comparison, Expression, From, Function, Pattern, Program, Rule, SPECIAL, Statement, Target, Variable};
+use super::tree::{
+    BUILTINS, Block, Builtin, Comparison, Expression, From, Function, Pattern, Program, Rule, SPECIAL,
+    Statement, Target, Variable,
+};
 use crate::regex::{Flavour, Regex};
 
 /// Deeper nesting would exhaust the stack.
@@ -280,7 +283,9 @@ impl Parser<'_> {
             self.no_in = false;
             let first = first?;
             if self.is("in") {
-                let Statement::Expression(Expression::Variable(variable)) = first else { return self.error() };
+                let Statement::Expression(Expression::Variable(variable)) = first else {
+                    return self.error();
+                };
                 self.advance()?;
                 let Token::Name(name, _) = self.advance()? else { return self.error() };
                 let array = self.variable(&name);
@@ -338,7 +343,11 @@ impl Parser<'_> {
 
     fn print(&mut self, formatted: bool) -> Parsed<Statement> {
         let mut items = Vec::new();
-        let ends = |parser: &Self| parser.token == Token::Newline || parser.token == Token::End || [";", "}", ">", ">>", "|"].iter().any(|sign| parser.is(sign));
+        let ends = |parser: &Self| {
+            parser.token == Token::Newline
+                || parser.token == Token::End
+                || [";", "}", ">", ">>", "|"].iter().any(|sign| parser.is(sign))
+        };
         if !ends(self) {
             self.no_greater = true;
             let result = self.print_items();
@@ -430,10 +439,16 @@ impl Parser<'_> {
                 })
             }
             Expression::Not(inner) => Ok(Expression::Not(Box::new(self.assign(*inner, operator)?))),
-            Expression::And(left, right) => Ok(Expression::And(left, Box::new(self.assign(*right, operator)?))),
+            Expression::And(left, right) => {
+                Ok(Expression::And(left, Box::new(self.assign(*right, operator)?)))
+            }
             Expression::Or(left, right) => Ok(Expression::Or(left, Box::new(self.assign(*right, operator)?))),
-            Expression::Compare(left, comparison, right) => Ok(Expression::Compare(left, comparison, Box::new(self.assign(*right, operator)?))),
-            Expression::Concat(left, right) => Ok(Expression::Concat(left, Box::new(self.assign(*right, operator)?))),
+            Expression::Compare(left, comparison, right) => {
+                Ok(Expression::Compare(left, comparison, Box::new(self.assign(*right, operator)?)))
+            }
+            Expression::Concat(left, right) => {
+                Ok(Expression::Concat(left, Box::new(self.assign(*right, operator)?)))
+            }
             _ => self.error(),
         }
     }
@@ -487,8 +502,12 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Parsed<Expression> {
         let left = self.concatenation()?;
         let signs = [
-            ("<=", Comparison::LessEqual), ("<", Comparison::Less), ("==", Comparison::Equal), ("!=", Comparison::NotEqual),
-            (">=", Comparison::GreaterEqual), (">", Comparison::Greater),
+            ("<=", Comparison::LessEqual),
+            ("<", Comparison::Less),
+            ("==", Comparison::Equal),
+            ("!=", Comparison::NotEqual),
+            (">=", Comparison::GreaterEqual),
+            (">", Comparison::Greater),
         ];
         let found = signs.into_iter().find(|(sign, _)| self.is(sign) && !(self.no_greater && *sign == ">"));
         let Some((_, comparison)) = found else { return self.piped(left) };
@@ -593,12 +612,18 @@ impl Parser<'_> {
         match self.advance()? {
             Token::Number(number) => Ok(Expression::Number(number)),
             Token::Text(text) => Ok(Expression::Text(Rc::from(text))),
-            Token::Regex(pattern) => Ok(Expression::Regex(Rc::new(Regex::new(&pattern, Flavour::Awk, false)?))),
+            Token::Regex(pattern) => {
+                Ok(Expression::Regex(Rc::new(Regex::new(&pattern, Flavour::Awk, false)?)))
+            }
             Token::Sign("$") => {
                 for (sign, step) in [("++", 1.0), ("--", -1.0)] {
                     if self.take(sign)? {
                         let target = Box::new(self.primary()?);
-                        return Ok(Expression::Field(Box::new(Expression::Step { target, step, before: true })));
+                        return Ok(Expression::Field(Box::new(Expression::Step {
+                            target,
+                            step,
+                            before: true,
+                        })));
                     }
                 }
                 if self.take("-")? {
@@ -608,7 +633,10 @@ impl Parser<'_> {
             }
             Token::Sign(sign @ ("++" | "--")) => {
                 let target = Box::new(self.primary()?);
-                if !matches!(*target, Expression::Variable(_) | Expression::Field(_) | Expression::Element(..)) {
+                if !matches!(
+                    *target,
+                    Expression::Variable(_) | Expression::Field(_) | Expression::Element(..)
+                ) {
                     return self.error();
                 }
                 Ok(Expression::Step { target, step: if sign == "++" { 1.0 } else { -1.0 }, before: true })
@@ -653,7 +681,11 @@ impl Parser<'_> {
     fn name(&mut self, name: String, called: bool) -> Parsed<Expression> {
         if let Some((_, builtin)) = BUILTINS.iter().find(|(known, _)| *known == name) {
             if !called {
-                return if *builtin == Builtin::Length { Ok(Expression::Builtin(*builtin, Vec::new())) } else { self.error() };
+                return if *builtin == Builtin::Length {
+                    Ok(Expression::Builtin(*builtin, Vec::new()))
+                } else {
+                    self.error()
+                };
             }
             let arguments = self.arguments()?;
             return Ok(Expression::Builtin(*builtin, arguments));

@@ -86,7 +86,9 @@ impl Separator {
             (None, _) => Self::Letters,
             (Some(' '), None) => Self::Blanks,
             (Some('\\'), None) => Self::Letter('\\'),
-            (Some(letter), None) if letter == '\t' || !"|.*+?[](){}^$".contains(letter) => Self::Letter(letter),
+            (Some(letter), None) if letter == '\t' || !"|.*+?[](){}^$".contains(letter) => {
+                Self::Letter(letter)
+            }
             (Some(letter), None) => Self::Letter(letter),
             _ => Self::Regex(Rc::new(Regex::new(text, Flavour::Awk, false)?)),
         })
@@ -99,7 +101,10 @@ impl Separator {
         match self {
             Self::Blanks => text.split([' ', '\t', '\n']).filter(|part| !part.is_empty()).collect(),
             Self::Letter(letter) => text.split(*letter).collect(),
-            Self::Letters => text.char_indices().filter_map(|(index, letter)| text.get(index..index + letter.len_utf8())).collect(),
+            Self::Letters => text
+                .char_indices()
+                .filter_map(|(index, letter)| text.get(index..index + letter.len_utf8()))
+                .collect(),
             Self::Regex(regex) => {
                 let (mut parts, mut from, mut at) = (Vec::new(), 0, 0);
                 while let Some(found) = regex.find(text.as_bytes(), at) {

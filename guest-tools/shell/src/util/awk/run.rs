@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use super::record::{MOST_FIELDS, Record, Separator};
 use super::stream::{Streams, at_once};
-use super::tree::{Block, Comparison, Expression, From, Pattern, Program, Statement, Target, Variable, place};
+use super::tree::{
+    Block, Comparison, Expression, From, Pattern, Program, Statement, Target, Variable, place,
+};
 use super::value::{Array, Cell, Value, to_integer};
 use crate::regex::{Flavour, Regex};
 use crate::shell::Shell;
@@ -82,7 +84,16 @@ impl<'a> Machine<'a> {
             left: false,
             seed: (0, 0),
         };
-        let texts = [(place::FS, " "), (place::OFS, " "), (place::ORS, "\n"), (place::RS, "\n"), (place::SUBSEP, "\u{1c}"), (place::CONVFMT, "%.6g"), (place::OFMT, "%.6g"), (place::FILENAME, "")];
+        let texts = [
+            (place::FS, " "),
+            (place::OFS, " "),
+            (place::ORS, "\n"),
+            (place::RS, "\n"),
+            (place::SUBSEP, "\u{1c}"),
+            (place::CONVFMT, "%.6g"),
+            (place::OFMT, "%.6g"),
+            (place::FILENAME, ""),
+        ];
         for (index, text) in texts {
             machine.set_global(index, Value::text(text));
         }
@@ -94,7 +105,10 @@ impl<'a> Machine<'a> {
         let all = std::iter::once("awk").chain(operands.iter().map(String::as_str)).enumerate();
         let arguments = all.map(|(index, text)| (Rc::from(index.to_string()), Value::input(text))).collect();
         machine.put_array(place::ARGV, arguments);
-        machine.put_array(place::ENVIRON, environment.iter().map(|(name, value)| (Rc::from(name.as_str()), Value::input(value))).collect());
+        machine.put_array(
+            place::ENVIRON,
+            environment.iter().map(|(name, value)| (Rc::from(name.as_str()), Value::input(value))).collect(),
+        );
         Ok(machine)
     }
 
@@ -127,7 +141,10 @@ impl<'a> Machine<'a> {
     /// `name=value` of the command line; false if it is no such thing.
     pub fn assign(&mut self, text: &str) -> bool {
         let Some((name, value)) = text.split_once('=') else { return false };
-        let is_name = !name.is_empty() && name.chars().enumerate().all(|(index, letter)| letter == '_' || letter.is_ascii_alphabetic() || (index > 0 && letter.is_ascii_digit()));
+        let is_name = !name.is_empty()
+            && name.chars().enumerate().all(|(index, letter)| {
+                letter == '_' || letter.is_ascii_alphabetic() || (index > 0 && letter.is_ascii_digit())
+            });
         if let Some(index) = self.program.globals.iter().position(|known| known == name).filter(|_| is_name) {
             self.set_global(index, Value::input(&super::lex::unescape(value)));
         }
@@ -199,7 +216,9 @@ impl<'a> Machine<'a> {
     /// Opens the next input; false if there is none.
     fn open_input(&mut self) -> Done<bool> {
         loop {
-            let count = to_integer(self.global(place::ARGC).number()).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+            let count = to_integer(self.global(place::ARGC).number())
+                .and_then(|count| usize::try_from(count).ok())
+                .unwrap_or(0);
             if self.argument >= count {
                 if self.any_input {
                     return Ok(false);
@@ -211,7 +230,10 @@ impl<'a> Machine<'a> {
             let key = Rc::from(self.argument.to_string());
             self.argument += 1;
             let Some(Cell::Array(arguments)) = self.globals.get(place::ARGV) else { return Ok(false) };
-            let Some(name) = arguments.borrow().get::<Rc<str>>(&key).map(|value| value.to_text("%.6g")) else { continue };
+            let Some(name) = arguments.borrow().get::<Rc<str>>(&key).map(|value| value.to_text("%.6g"))
+            else {
+                continue;
+            };
             if name.is_empty() || (name.contains('=') && self.assign(&name)) {
                 continue;
             }
@@ -228,8 +250,13 @@ impl<'a> Machine<'a> {
                     return Ok(true);
                 }
                 Err(error) => {
-                    let message = format!("awk: warning: command line argument `{name}' is a directory: skipped");
-                    let message = if error.kind() == std::io::ErrorKind::IsADirectory { message } else { format!("awk: cannot open \"{name}\" ({})", crate::stop::words(&error)) };
+                    let message =
+                        format!("awk: warning: command line argument `{name}' is a directory: skipped");
+                    let message = if error.kind() == std::io::ErrorKind::IsADirectory {
+                        message
+                    } else {
+                        format!("awk: cannot open \"{name}\" ({})", crate::stop::words(&error))
+                    };
                     self.code = 2;
                     at_once(self.shell.warn(message)).map_err(Flow::Stop)?;
                 }
@@ -264,9 +291,13 @@ impl<'a> Machine<'a> {
             let Some(handle) = self.input.clone() else { return Ok(None) };
             let separator = self.global_text(place::RS);
             let mut bytes = Vec::new();
-            let some = read_until(&handle, &separator, &mut bytes, &mut self.patterns).await.map_err(Flow::Stop)?;
+            let some =
+                read_until(&handle, &separator, &mut bytes, &mut self.patterns).await.map_err(Flow::Stop)?;
             if some {
-                return Ok(Some(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())));
+                return Ok(Some(
+                    String::from_utf8(bytes)
+                        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+                ));
             }
             self.input = None;
         }
@@ -280,7 +311,18 @@ impl<'a> Machine<'a> {
             None => {
                 let text = self.global_text(place::FS);
                 let paragraphs = self.global_text(place::RS).is_empty() && &*text != " ";
-                let text = if paragraphs { format!("({})|\n", if text.chars().count() == 1 { crate::regex::escape(&text) } else { text.to_string() }) } else { text.to_string() };
+                let text = if paragraphs {
+                    format!(
+                        "({})|\n",
+                        if text.chars().count() == 1 {
+                            crate::regex::escape(&text)
+                        } else {
+                            text.to_string()
+                        }
+                    )
+                } else {
+                    text.to_string()
+                };
                 let separator = Separator::new(&text).or_else(fatal)?;
                 self.separator = Some(separator.clone());
                 separator
@@ -313,7 +355,10 @@ impl<'a> Machine<'a> {
     }
 
     pub fn set_field(&mut self, number: f64, value: Value) -> Done<()> {
-        let Some(number) = to_integer(number).and_then(|number| usize::try_from(number).ok()).filter(|number| *number <= MOST_FIELDS) else {
+        let Some(number) = to_integer(number)
+            .and_then(|number| usize::try_from(number).ok())
+            .filter(|number| *number <= MOST_FIELDS)
+        else {
             return fatal(format!("fatal: attempt to access field {number}"));
         };
         if number == 0 {
@@ -352,7 +397,10 @@ impl<'a> Machine<'a> {
         match variable {
             Variable::Global(place::NF) => {
                 self.split_record()?;
-                let Some(count) = to_integer(value.number()).and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MOST_FIELDS) else {
+                let Some(count) = to_integer(value.number())
+                    .and_then(|count| usize::try_from(count).ok())
+                    .filter(|count| *count <= MOST_FIELDS)
+                else {
                     return fatal("fatal: NF set to negative value");
                 };
                 self.record.resize(count);
@@ -642,7 +690,9 @@ impl<'a> Machine<'a> {
                 let regex = self.regex(pattern)?;
                 truth(regex.is_match(text.as_bytes()) != *negated)
             }
-            Expression::And(left, right) => truth(self.value(left)?.is_true() && self.value(right)?.is_true()),
+            Expression::And(left, right) => {
+                truth(self.value(left)?.is_true() && self.value(right)?.is_true())
+            }
             Expression::Or(left, right) => truth(self.value(left)?.is_true() || self.value(right)?.is_true()),
             Expression::Choice(condition, yes, no) => {
                 let chosen = if self.value(condition)?.is_true() { yes } else { no };
@@ -669,7 +719,8 @@ impl<'a> Machine<'a> {
             _ => {}
         }
         let text = self.text(expression)?;
-        compiled(&mut self.patterns, &text).or_else(|message| fatal(format!("fatal: invalid regexp: {message}: /{text}/")))
+        compiled(&mut self.patterns, &text)
+            .or_else(|message| fatal(format!("fatal: invalid regexp: {message}: /{text}/")))
     }
 
     fn call(&mut self, index: usize, arguments: &[Expression]) -> Done<Value> {
@@ -677,7 +728,10 @@ impl<'a> Machine<'a> {
         let program = Rc::clone(&self.program);
         let Some(function) = program.functions.get(index) else { return fatal("fatal: no such function") };
         if arguments.len() > function.parameters {
-            return fatal(format!("fatal: function `{}' called with more arguments than declared", function.name));
+            return fatal(format!(
+                "fatal: function `{}' called with more arguments than declared",
+                function.name
+            ));
         }
         let mut frame = Vec::new();
         for argument in arguments {
@@ -714,7 +768,9 @@ impl<'a> Machine<'a> {
     fn getline(&mut self, from: &From, target: Option<&Expression>) -> Done<Value> {
         task::tick().map_err(Flow::Stop)?;
         let line = match from {
-            From::Input => at_once(async { Ok(self.read_record().await) }).map_err(Flow::Stop)??.map(String::into_bytes),
+            From::Input => {
+                at_once(async { Ok(self.read_record().await) }).map_err(Flow::Stop)??.map(String::into_bytes)
+            }
             From::File(name) => {
                 let name = self.text(name)?;
                 match self.streams.read_file(self.shell, &name) {
@@ -767,7 +823,8 @@ fn arithmetic(left: f64, sign: char, right: f64) -> Done<f64> {
 
 /// Keys in an order that is the same each time: numbers, then texts.
 pub fn sorted_keys(array: &Array) -> Vec<Rc<str>> {
-    let mut keys: Vec<(Option<i64>, Rc<str>)> = array.borrow().keys().map(|key| (key.parse().ok(), Rc::clone(key))).collect();
+    let mut keys: Vec<(Option<i64>, Rc<str>)> =
+        array.borrow().keys().map(|key| (key.parse().ok(), Rc::clone(key))).collect();
     keys.sort_by(|one, other| match (one.0, other.0) {
         (Some(left), Some(right)) => left.cmp(&right),
         (Some(_), None) => std::cmp::Ordering::Less,
@@ -790,7 +847,12 @@ fn compiled(patterns: &mut HashMap<String, Rc<Regex>>, text: &str) -> Result<Rc<
 }
 
 /// A record without its separator; false at the end of the input.
-async fn read_until(handle: &Handle, separator: &str, bytes: &mut Vec<u8>, patterns: &mut HashMap<String, Rc<Regex>>) -> Result<bool, Stop> {
+async fn read_until(
+    handle: &Handle,
+    separator: &str,
+    bytes: &mut Vec<u8>,
+    patterns: &mut HashMap<String, Rc<Regex>>,
+) -> Result<bool, Stop> {
     if separator == "\n" {
         return handle.line(bytes).await;
     }
@@ -838,4 +900,3 @@ async fn paragraph(handle: &Handle, bytes: &mut Vec<u8>) -> Result<bool, Stop> {
     }
     Ok(!bytes.is_empty())
 }
-

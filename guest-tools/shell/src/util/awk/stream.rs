@@ -51,13 +51,19 @@ impl Streams {
     /// The next line of a file; none at its end, an error if there is no such file.
     pub fn read_file(&mut self, shell: &Shell, name: &str) -> Result<Option<Vec<u8>>, ()> {
         if !self.readers.contains_key(name) {
-            let handle = if name == "-" { shell.stdin() } else { files::read(shell, name).map_err(|_| ())? };
+            let handle =
+                if name == "-" { shell.stdin() } else { files::read(shell, name).map_err(|_| ())? };
             self.readers.insert(name.to_owned(), handle);
         }
         self.line(name).map_err(|_| ())
     }
 
-    pub fn read_command(&mut self, shell: &Shell, depth: u32, command: &str) -> Result<Option<Vec<u8>>, Stop> {
+    pub fn read_command(
+        &mut self,
+        shell: &Shell,
+        depth: u32,
+        command: &str,
+    ) -> Result<Option<Vec<u8>>, Stop> {
         let key = format!("|{command}");
         if !self.readers.contains_key(&key) {
             let (bytes, _) = run_command(shell, depth, command, shell.stdin())?;
@@ -79,7 +85,12 @@ impl Streams {
                 Ok(handle) => {
                     self.files.insert(name.to_owned(), Out::new(handle));
                 }
-                Err(error) => return Err(Stop::Fail(2, format!("fatal: cannot redirect to `{name}': {}", words(&error)))),
+                Err(error) => {
+                    return Err(Stop::Fail(
+                        2,
+                        format!("fatal: cannot redirect to `{name}': {}", words(&error)),
+                    ));
+                }
             }
         }
         let Some(out) = self.files.get_mut(name) else { return Ok(()) };

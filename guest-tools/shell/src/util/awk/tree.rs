@@ -6,7 +6,8 @@ use crate::regex::Regex;
 
 /// The variables that mean something, at the places that they have among the globals.
 pub const SPECIAL: [&str; 16] = [
-    "NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH", "CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV",
+    "NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH", "CONVFMT",
+    "OFMT", "ENVIRON", "ARGC", "ARGV",
 ];
 
 pub mod place {
@@ -62,12 +63,23 @@ pub struct Function {
 
 pub enum Statement {
     Expression(Expression),
-    Print { items: Vec<Expression>, target: Option<(Target, Expression)> },
-    Printf { items: Vec<Expression>, target: Option<(Target, Expression)> },
+    Print {
+        items: Vec<Expression>,
+        target: Option<(Target, Expression)>,
+    },
+    Printf {
+        items: Vec<Expression>,
+        target: Option<(Target, Expression)>,
+    },
     If(Expression, Block, Block),
     While(Expression, Block),
     Do(Block, Expression),
-    For { first: Option<Box<Statement>>, condition: Option<Expression>, step: Option<Box<Statement>>, body: Block },
+    For {
+        first: Option<Box<Statement>>,
+        condition: Option<Expression>,
+        step: Option<Box<Statement>>,
+        body: Block,
+    },
     ForIn(Variable, Variable, Block),
     Break,
     Continue,
@@ -103,21 +115,32 @@ pub enum Expression {
     Assign(Box<Expression>, Box<Expression>),
     Update(Box<Expression>, char, Box<Expression>),
     /// Before or after: the value that it gives, and the step.
-    Step { target: Box<Expression>, step: f64, before: bool },
+    Step {
+        target: Box<Expression>,
+        step: f64,
+        before: bool,
+    },
     Not(Box<Expression>),
     Negative(Box<Expression>),
     Positive(Box<Expression>),
     Arithmetic(Box<Expression>, char, Box<Expression>),
     Concat(Box<Expression>, Box<Expression>),
     Compare(Box<Expression>, Comparison, Box<Expression>),
-    Match { text: Box<Expression>, pattern: Box<Expression>, negated: bool },
+    Match {
+        text: Box<Expression>,
+        pattern: Box<Expression>,
+        negated: bool,
+    },
     And(Box<Expression>, Box<Expression>),
     Or(Box<Expression>, Box<Expression>),
     Choice(Box<Expression>, Box<Expression>, Box<Expression>),
     In(Vec<Expression>, Variable),
     Call(usize, Vec<Expression>),
     Builtin(Builtin, Vec<Expression>),
-    Getline { from: From, target: Option<Box<Expression>> },
+    Getline {
+        from: From,
+        target: Option<Box<Expression>>,
+    },
     Group(Box<Expression>),
 }
 
@@ -176,12 +199,38 @@ pub enum Builtin {
 }
 
 pub const BUILTINS: [(&str, Builtin); 34] = [
-    ("length", Builtin::Length), ("substr", Builtin::Substr), ("index", Builtin::Index), ("split", Builtin::Split), ("sub", Builtin::Sub),
-    ("gsub", Builtin::Gsub), ("gensub", Builtin::Gensub), ("match", Builtin::Match), ("sprintf", Builtin::Sprintf),
-    ("tolower", Builtin::Tolower), ("toupper", Builtin::Toupper), ("sin", Builtin::Sin), ("cos", Builtin::Cos), ("atan2", Builtin::Atan2),
-    ("exp", Builtin::Exp), ("log", Builtin::Log), ("sqrt", Builtin::Sqrt), ("int", Builtin::Int), ("rand", Builtin::Rand),
-    ("srand", Builtin::Srand), ("system", Builtin::System), ("close", Builtin::Close), ("fflush", Builtin::Flush),
-    ("strftime", Builtin::Strftime), ("systime", Builtin::Systime), ("mktime", Builtin::Mktime), ("and", Builtin::And), ("or", Builtin::Or),
-    ("xor", Builtin::Xor), ("lshift", Builtin::Lshift), ("rshift", Builtin::Rshift), ("strtonum", Builtin::Strtonum),
-    ("asort", Builtin::Asort), ("asorti", Builtin::Asorti),
+    ("length", Builtin::Length),
+    ("substr", Builtin::Substr),
+    ("index", Builtin::Index),
+    ("split", Builtin::Split),
+    ("sub", Builtin::Sub),
+    ("gsub", Builtin::Gsub),
+    ("gensub", Builtin::Gensub),
+    ("match", Builtin::Match),
+    ("sprintf", Builtin::Sprintf),
+    ("tolower", Builtin::Tolower),
+    ("toupper", Builtin::Toupper),
+    ("sin", Builtin::Sin),
+    ("cos", Builtin::Cos),
+    ("atan2", Builtin::Atan2),
+    ("exp", Builtin::Exp),
+    ("log", Builtin::Log),
+    ("sqrt", Builtin::Sqrt),
+    ("int", Builtin::Int),
+    ("rand", Builtin::Rand),
+    ("srand", Builtin::Srand),
+    ("system", Builtin::System),
+    ("close", Builtin::Close),
+    ("fflush", Builtin::Flush),
+    ("strftime", Builtin::Strftime),
+    ("systime", Builtin::Systime),
+    ("mktime", Builtin::Mktime),
+    ("and", Builtin::And),
+    ("or", Builtin::Or),
+    ("xor", Builtin::Xor),
+    ("lshift", Builtin::Lshift),
+    ("rshift", Builtin::Rshift),
+    ("strtonum", Builtin::Strtonum),
+    ("asort", Builtin::Asort),
+    ("asorti", Builtin::Asorti),
 ];

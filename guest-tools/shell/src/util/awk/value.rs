@@ -93,7 +93,9 @@ pub fn number_text(number: f64, format: &str) -> String {
         return format!("{sign}{}", general(number.abs(), 6, false));
     }
     match format.split_once('%').and_then(|(before, rest)| Some((before, directive(rest)?))) {
-        Some((before, (spec, after))) => format!("{before}{}{after}", one(&spec, &Value::Number(number), "%.6g")),
+        Some((before, (spec, after))) => {
+            format!("{before}{}{after}", one(&spec, &Value::Number(number), "%.6g"))
+        }
         None => number.to_string(),
     }
 }

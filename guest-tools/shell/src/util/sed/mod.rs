@@ -15,8 +15,18 @@ use run::{End, Machine};
 const SPELLING: Spelling = Spelling::new(
     "bEe:f:i1:nrsuz2",
     &[
-        ("expression", 'e'), ("file", 'f'), ("in-place", '1'), ("quiet", 'n'), ("silent", 'n'), ("regexp-extended", 'E'),
-        ("separate", 's'), ("null-data", 'z'), ("unbuffered", 'u'), ("posix", '2'), ("debug", '2'), ("sandbox", '2'),
+        ("expression", 'e'),
+        ("file", 'f'),
+        ("in-place", '1'),
+        ("quiet", 'n'),
+        ("silent", 'n'),
+        ("regexp-extended", 'E'),
+        ("separate", 's'),
+        ("null-data", 'z'),
+        ("unbuffered", 'u'),
+        ("posix", '2'),
+        ("debug", '2'),
+        ("sandbox", '2'),
     ],
 );
 
@@ -31,7 +41,11 @@ pub async fn sed(shell: &mut Shell, arguments: &[String]) -> Status {
             suffix = rest.strip_prefix('=').map(str::to_owned);
             continue;
         }
-        match argument.strip_prefix('-').filter(|letters| !letters.starts_with('-')).and_then(|letters| letters.split_once('i')) {
+        match argument
+            .strip_prefix('-')
+            .filter(|letters| !letters.starts_with('-'))
+            .and_then(|letters| letters.split_once('i'))
+        {
             Some((before, rest)) if before.chars().all(|letter| "nErsuz".contains(letter)) => {
                 in_place = true;
                 suffix = Some(rest.to_owned()).filter(|rest| !rest.is_empty());
@@ -45,7 +59,9 @@ pub async fn sed(shell: &mut Shell, arguments: &[String]) -> Status {
     for (letter, value) in options.given() {
         let piece = match letter {
             'e' => value.clone(),
-            'f' => String::from_utf8_lossy(&input::whole(shell, value).await?).trim_end_matches('\n').to_owned(),
+            'f' => {
+                String::from_utf8_lossy(&input::whole(shell, value).await?).trim_end_matches('\n').to_owned()
+            }
             _ => continue,
         };
         if !text.is_empty() {
@@ -61,7 +77,8 @@ pub async fn sed(shell: &mut Shell, arguments: &[String]) -> Status {
         text = options.operands.remove(0);
     }
     let extended = options.has('E') || options.has('r');
-    let script = script::parse(&text, extended).map_err(|message| Stop::Fail(1, format!("-e expression #1, {message}")))?;
+    let script = script::parse(&text, extended)
+        .map_err(|message| Stop::Fail(1, format!("-e expression #1, {message}")))?;
     let quiet = options.has('n') || text.starts_with("#n\n");
     let end = if options.has('z') { 0 } else { b'\n' };
     let names = options.inputs();
@@ -132,7 +149,8 @@ async fn edit(shell: &mut Shell, machine: &mut Machine, names: &[String], suffix
         }
         out.flush().await?;
         if let Some(suffix) = suffix {
-            let backup = if suffix.contains('*') { suffix.replace('*', name) } else { format!("{name}{suffix}") };
+            let backup =
+                if suffix.contains('*') { suffix.replace('*', name) } else { format!("{name}{suffix}") };
             if let Err(error) = super::copy::copy_file(&shell.path(name), &shell.path(&backup)) {
                 return wrong(4, format!("cannot rename {name}: {}", words(&error)));
             }

@@ -97,7 +97,21 @@ impl Lines {
 impl Machine {
     pub fn new(script: Vec<Command>, quiet: bool, end: u8) -> Self {
         let ranges = script.iter().map(|_| None).collect();
-        Self { script, ranges, quiet, end, space: Vec::new(), hold: Vec::new(), number: 0, later: Vec::new(), changed: false, last: None, files: HashMap::new(), ended: true, in_place: false }
+        Self {
+            script,
+            ranges,
+            quiet,
+            end,
+            space: Vec::new(),
+            hold: Vec::new(),
+            number: 0,
+            later: Vec::new(),
+            changed: false,
+            last: None,
+            files: HashMap::new(),
+            ended: true,
+            in_place: false,
+        }
     }
 
     /// Writes what was written to files.
@@ -108,8 +122,19 @@ impl Machine {
         Ok(())
     }
 
-    pub async fn run(&mut self, shell: &Shell, handles: Vec<(String, Handle)>, out: &mut Out) -> Result<End, Stop> {
-        let mut lines = Lines { handles: handles.into_iter(), current: None, next: None, name: "-".to_owned(), end: self.end };
+    pub async fn run(
+        &mut self,
+        shell: &Shell,
+        handles: Vec<(String, Handle)>,
+        out: &mut Out,
+    ) -> Result<End, Stop> {
+        let mut lines = Lines {
+            handles: handles.into_iter(),
+            current: None,
+            next: None,
+            name: "-".to_owned(),
+            end: self.end,
+        };
         let mut again = false;
         loop {
             task::tick()?;
@@ -203,7 +228,9 @@ impl Machine {
             RangeEnd::At(address) if zero => (!self.at(address, index, is_last)?).then_some(None),
             RangeEnd::At(_) => Some(None),
             RangeEnd::More(count) => (*count > 0).then_some(Some(number + count)),
-            RangeEnd::Multiple(step) => (*step > 0 && number % step != 0).then(|| Some(number.div_ceil(*step) * step)),
+            RangeEnd::Multiple(step) => {
+                (*step > 0 && number % step != 0).then(|| Some(number.div_ceil(*step) * step))
+            }
         };
         set(&mut self.ranges, index, open);
         Ok(true)
@@ -224,15 +251,25 @@ impl Machine {
         let of = |command: &'_ Command| -> bool { matches!(command.from, Some(Address::Regex(Some(_)))) };
         // The pattern used last is that of this command's own address, or of the last command that used one.
         let place = self.script.get(index).filter(|command| of(command)).map(|_| index).or(self.last);
-        let regex = place.and_then(|place| self.script.get(place)).and_then(|command| match (&command.action, &command.from) {
-            (Action::Substitute(substitution), _) if substitution.regex.is_some() => substitution.regex.as_ref(),
-            (_, Some(Address::Regex(Some(regex)))) => Some(regex),
-            _ => None,
+        let regex = place.and_then(|place| self.script.get(place)).and_then(|command| {
+            match (&command.action, &command.from) {
+                (Action::Substitute(substitution), _) if substitution.regex.is_some() => {
+                    substitution.regex.as_ref()
+                }
+                (_, Some(Address::Regex(Some(regex)))) => Some(regex),
+                _ => None,
+            }
         });
         regex.ok_or_else(|| Stop::Fail(1, "no previous regular expression".to_owned()))
     }
 
-    async fn step(&mut self, shell: &Shell, index: usize, lines: &mut Lines, out: &mut Out) -> Result<Step, Stop> {
+    async fn step(
+        &mut self,
+        shell: &Shell,
+        index: usize,
+        lines: &mut Lines,
+        out: &mut Out,
+    ) -> Result<Step, Stop> {
         let holds = self.holds(index, lines).await?;
         let Some(command) = self.script.get(index) else { return Ok(Step::Next) };
         let selected = holds != command.negated;
@@ -251,7 +288,9 @@ impl Machine {
             Action::Append(text) => self.later.push(text.clone().into_bytes()),
             Action::Insert(text) => out.put(text),
             Action::Change(text) => {
-                let inside = command.to.is_some() && self.ranges.get(index).copied().flatten().is_some() && !command.negated;
+                let inside = command.to.is_some()
+                    && self.ranges.get(index).copied().flatten().is_some()
+                    && !command.negated;
                 if !inside {
                     out.put(text);
                 }
@@ -305,7 +344,11 @@ impl Machine {
             Action::Substitute(_) => self.substitute(shell, index, out)?,
             Action::Translate(table) => {
                 let text = String::from_utf8_lossy(&self.space);
-                self.space = text.chars().map(|letter| table.get(&letter).copied().unwrap_or(letter)).collect::<String>().into_bytes();
+                self.space = text
+                    .chars()
+                    .map(|letter| table.get(&letter).copied().unwrap_or(letter))
+                    .collect::<String>()
+                    .into_bytes();
             }
             Action::FileName => out.line(&lines.name),
             Action::Zap => self.space.clear(),
@@ -339,7 +382,10 @@ impl Machine {
     }
 
     fn substitute(&mut self, shell: &Shell, index: usize, out: &mut Out) -> Result<(), Stop> {
-        let Some(Action::Substitute(substitution)) = self.script.get(index).map(|command| &command.action) else { return Ok(()) };
+        let Some(Action::Substitute(substitution)) = self.script.get(index).map(|command| &command.action)
+        else {
+            return Ok(());
+        };
         let own = substitution.regex.is_some();
         let regex = match &substitution.regex {
             Some(regex) => regex,

@@ -76,7 +76,8 @@ pub fn parse(text: &str, extended: bool) -> Result<Vec<Command>, String> {
         return Err("char 0: unmatched `{'".to_owned());
     }
     for (place, label) in std::mem::take(&mut parser.jumps) {
-        let target = if label.is_empty() { Some(parser.commands.len()) } else { parser.labels.get(&label).copied() };
+        let target =
+            if label.is_empty() { Some(parser.commands.len()) } else { parser.labels.get(&label).copied() };
         let target = target.ok_or_else(|| format!("can't find label for jump to `{label}'"))?;
         if let Some(command) = parser.commands.get_mut(place) {
             match &mut command.action {
@@ -311,7 +312,11 @@ impl Parser {
                 let label = self.word();
                 self.jumps.push((self.commands.len(), label));
                 self.end()?;
-                return Ok(Some(if letter == 'b' { Action::Jump(0) } else { Action::JumpIf(0, letter == 't') }));
+                return Ok(Some(if letter == 'b' {
+                    Action::Jump(0)
+                } else {
+                    Action::JumpIf(0, letter == 't')
+                }));
             }
             'r' => return Ok(Some(Action::Read(self.line()))),
             'w' => return Ok(Some(Action::Write(self.line()))),
@@ -400,17 +405,23 @@ impl Parser {
                     break;
                 }
                 Some(letter) if letter.is_ascii_digit() => {
-                    let number = self.number().filter(|number| *number > 0).ok_or("number option to `s' command may not be zero")?;
+                    let number = self
+                        .number()
+                        .filter(|number| *number > 0)
+                        .ok_or("number option to `s' command may not be zero")?;
                     substitution.number = usize::try_from(number).unwrap_or(usize::MAX);
                     continue;
                 }
-                Some(letter) if !matches!(letter, ' ' | '\t' | '\n' | ';' | '}' | '#') => return Err("unknown option to `s'".to_owned()),
+                Some(letter) if !matches!(letter, ' ' | '\t' | '\n' | ';' | '}' | '#') => {
+                    return Err("unknown option to `s'".to_owned());
+                }
                 _ => break,
             }
             self.at += 1;
         }
         if !pattern.is_empty() {
-            substitution.regex = Some(Regex::new_lines(&pattern, self.flavour, ignore_case, substitution.lines)?);
+            substitution.regex =
+                Some(Regex::new_lines(&pattern, self.flavour, ignore_case, substitution.lines)?);
         }
         Ok(Action::Substitute(Box::new(substitution)))
     }
@@ -418,7 +429,9 @@ impl Parser {
     fn translate(&mut self) -> Result<Action, String> {
         let unterminated = "unterminated `y' command";
         let delimiter = self.next().ok_or(unterminated)?;
-        let unescape = |text: String| text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\").chars().collect::<Vec<_>>();
+        let unescape = |text: String| {
+            text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\").chars().collect::<Vec<_>>()
+        };
         let from = unescape(self.delimited(delimiter, false).ok_or(unterminated)?);
         let to = unescape(self.delimited(delimiter, false).ok_or(unterminated)?);
         if from.len() != to.len() {

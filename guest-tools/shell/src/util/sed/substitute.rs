@@ -22,7 +22,15 @@ pub struct Substitution {
 
 impl Substitution {
     pub fn new(replacement: &str) -> Self {
-        Self { regex: None, replacement: pieces(replacement), all: false, print: false, lines: false, number: 1, file: None }
+        Self {
+            regex: None,
+            replacement: pieces(replacement),
+            all: false,
+            print: false,
+            lines: false,
+            number: 1,
+            file: None,
+        }
     }
 
     /// The text with its matches replaced; none if there were none.
@@ -70,7 +78,12 @@ impl Substitution {
                     continue;
                 }
                 Piece::Text(part) => part.as_bytes(),
-                Piece::Group(number) => groups.get(*number).cloned().flatten().and_then(|range| text.get(range)).unwrap_or_default(),
+                Piece::Group(number) => groups
+                    .get(*number)
+                    .cloned()
+                    .flatten()
+                    .and_then(|range| text.get(range))
+                    .unwrap_or_default(),
             };
             if case == 'E' && once.is_none() {
                 result.extend_from_slice(part);
@@ -83,7 +96,11 @@ impl Substitution {
                 _ => part.into_owned(),
             };
             if let Some(first) = changed.chars().next().filter(|_| once.is_some()) {
-                let head: String = if once == Some('u') { first.to_uppercase().collect() } else { first.to_lowercase().collect() };
+                let head: String = if once == Some('u') {
+                    first.to_uppercase().collect()
+                } else {
+                    first.to_lowercase().collect()
+                };
                 changed = head + changed.get(first.len_utf8()..).unwrap_or_default();
                 once = None;
             }
@@ -100,7 +117,9 @@ fn pieces(text: &str) -> Vec<Piece> {
         let special = match letter {
             '&' => Some(Piece::Group(0)),
             '\\' => match rest.next() {
-                Some(digit @ '0'..='9') => Some(Piece::Group(usize::try_from(digit.to_digit(10).unwrap_or(0)).unwrap_or(0))),
+                Some(digit @ '0'..='9') => {
+                    Some(Piece::Group(usize::try_from(digit.to_digit(10).unwrap_or(0)).unwrap_or(0)))
+                }
                 Some(case @ ('U' | 'L' | 'E' | 'u' | 'l')) => Some(Piece::Case(case)),
                 Some('n') => {
                     plain.push('\n');
