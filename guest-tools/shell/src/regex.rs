@@ -353,3 +353,48 @@ fn push_member(set: &mut String, letter: char) {
     }
     set.push(letter);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pattern: &str, flavour: Flavour, text: &str) -> Option<String> {
+        let regex =
+            Regex::new(pattern, flavour, false).unwrap_or_else(|error| unreachable!("{pattern}: {error}"));
+        let range = regex.find(text.as_bytes(), 0)?;
+        text.get(range).map(str::to_owned)
+    }
+
+    #[test]
+    fn basic_and_extended_patterns_differ_in_what_is_special() {
+        for (pattern, flavour, text, wanted) in [
+            ("a\\{2\\}", Flavour::Basic, "aaa", Some("aa")),
+            ("a{2}", Flavour::Basic, "aaa{2}", Some("a{2}")),
+            ("a{2}", Flavour::Extended, "aaa", Some("aa")),
+            ("a+b", Flavour::Basic, "aab a+b", Some("a+b")),
+            ("a\\+b", Flavour::Basic, "aab", Some("aab")),
+            ("\\(x\\)\\1", Flavour::Basic, "xxy", Some("xx")),
+            ("(ab|c)\\1", Flavour::Extended, "abcc", Some("cc")),
+            ("^*a", Flavour::Basic, "*a", Some("*a")),
+            ("[]a]*", Flavour::Basic, "]a]x", Some("]a]")),
+            ("[\\.]", Flavour::Extended, "\\", Some("\\")),
+            ("[[:upper:]][^[:space:]]*", Flavour::Extended, "an Apple x", Some("Apple")),
+            ("a$b", Flavour::Basic, "a$b", Some("a$b")),
+            ("\\bcat\\b", Flavour::Basic, "concat cat", Some("cat")),
+            ("\\<cat\\>", Flavour::Extended, "concat cat", Some("cat")),
+            ("{", Flavour::Extended, "a{", Some("{")),
+            ("(?<=k=)\\w+", Flavour::Perl, "k=v", Some("v")),
+            ("a.c", Flavour::Fixed, "abc a.c", Some("a.c")),
+            ("[a-c-]+", Flavour::Extended, "x-abc", Some("-abc")),
+        ] {
+            assert_eq!(found(pattern, flavour, text).as_deref(), wanted, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_an_error() {
+        for pattern in ["(", "[a", "a\\", "[[:nope:]]"] {
+            assert!(Regex::new(pattern, Flavour::Extended, false).is_err(), "{pattern}");
+        }
+    }
+}

@@ -75,3 +75,56 @@ pub fn run(request: &Request) -> Answer {
     task::reset(None);
     Answer { output: String::from_utf8_lossy(&output).into_owned(), code, duration: started.elapsed() }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot set up fails")]
+
+    use super::*;
+
+    fn script(command: &str) -> Answer {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = vec![folder.path().to_string_lossy().into_owned()];
+        run(&Request {
+            command: command.to_owned(),
+            timeout: Some(Duration::from_secs(20)),
+            roots,
+            environment: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn stages_run_at_the_same_time() {
+        for (command, wanted) in [
+            ("yes | head -2", "y\ny\n"),
+            ("cat /dev/zero | head -c 10 | wc -c", "10\n"),
+            ("while true; do echo x; done | head -1", "x\n"),
+            ("{ echo first; sleep 0.01; echo second; } | cat", "first\nsecond\n"),
+            ("(sleep 0.02; echo later) & echo now; wait", "now\nlater\n"),
+            ("seq 100000 | tee >(wc -l > n) | tail -1; wait; sleep 0.01; cat n", "100000\n100000\n"),
+        ] {
+            let answer = script(command);
+            assert_eq!((answer.output.as_str(), answer.code), (wanted, 0), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_keeps_what_was_written() {
+        let request = Request {
+            command: "echo started; sleep 100".to_owned(),
+            timeout: Some(Duration::from_millis(20)),
+            roots: Vec::new(),
+            environment: Vec::new(),
+        };
+        let answer = run(&request);
+        assert_eq!(answer.code, 124);
+        assert_eq!(answer.output, "started\nbash: ended after 0.02 s, which is its timeout\n");
+    }
+
+    #[test]
+    fn nothing_of_one_run_is_in_the_next() {
+        script("sleep 1000 & x=1; exec 5> f");
+        let answer = script("jobs; echo \"[$x]\"; ls | wc -l");
+        assert_eq!(answer.output, "[]\n0\n");
+    }
+}

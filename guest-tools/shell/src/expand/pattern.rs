@@ -266,13 +266,12 @@ fn matches(pieces: &[Piece], letters: &[char], fold: bool) -> bool {
                     return true;
                 }
             }
-            Some(one) => {
-                if letters.get(at).is_some_and(|letter| fits(one, *letter, fold)) {
-                    piece += 1;
-                    at += 1;
-                    continue;
-                }
+            Some(one) if letters.get(at).is_some_and(|letter| fits(one, *letter, fold)) => {
+                piece += 1;
+                at += 1;
+                continue;
             }
+            Some(_) => {}
             None if at == letters.len() => return true,
             None => {}
         }
@@ -311,4 +310,47 @@ fn matches_group(kind: char, alternatives: &[Pattern], rest: &[Piece], letters: 
             _ => one(part) && after(end),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_texts() {
+        for (pattern, text, wanted) in [
+            ("*.rs", "main.rs", true),
+            ("*.rs", "main.rs.bak", false),
+            ("[!a-c]?", "dx", true),
+            ("[!a-c]?", "ax", false),
+            ("[[:digit:]]*", "7up", true),
+            ("[]x]", "]", true),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+            ("@(a|b*)c", "bbbc", true),
+            ("!(*.md)", "a.txt", true),
+            ("!(*.md)", "a.md", false),
+            ("+(ab)", "ababab", true),
+            ("+(ab)", "aba", false),
+            ("?(x)y", "y", true),
+            ("[", "[", true),
+            ("a**b", "ab", true),
+        ] {
+            assert_eq!(Pattern::new(pattern).matches(text), wanted, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        let pattern = Pattern::new(&"*a".repeat(30));
+        assert!(!pattern.matches(&"a".repeat(29)));
+        assert!(!Pattern::new(&format!("{}b", "a*".repeat(30))).matches(&"a".repeat(2000)));
+    }
+
+    #[test]
+    fn what_is_escaped_means_itself() {
+        let odd = "a*b?[c]\\(d|e)!@+x-^";
+        assert!(Pattern::new(&escape(odd)).matches(odd));
+        assert_eq!(unescape(&escape(odd)), odd);
+    }
 }

@@ -59,8 +59,7 @@ pub async fn capture(shell: &mut Shell, list: &Rc<List>) -> Result<String, Stop>
             let result = run_list(&mut child, list).await;
             let status = finish(&mut child, result).await?;
             shell.substituted = Some(status);
-            let bytes = kept.borrow_mut().take();
-            bytes
+            kept.borrow_mut().take()
         }
     };
     let mut text = String::from_utf8_lossy(&bytes).replace('\0', "");

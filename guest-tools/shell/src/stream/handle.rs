@@ -226,7 +226,7 @@ fn used<T>(buffer: &mut Buffer, see: impl FnOnce(&[u8]) -> (usize, T)) -> T {
 }
 
 /// What may be in memory in one piece.
-const LONGEST_LINE: usize = 64 << 20;
+const LONGEST_LINE: usize = 48 << 20;
 
 impl OpenFile {
     fn fill(&mut self) -> Result<bool, Stop> {

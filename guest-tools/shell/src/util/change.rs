@@ -361,7 +361,7 @@ pub async fn mktemp(shell: &mut Shell, arguments: &[String]) -> Status {
         let random: String = (0..blanks)
             .map(|_| {
                 let index = usize::try_from(chance % 62).unwrap_or(0);
-                chance = chance.rotate_left(7) / 3 ^ crate::clock::chance();
+                chance = (chance.rotate_left(7) / 3) ^ crate::clock::chance();
                 letters.get(index).copied().unwrap_or('x')
             })
             .collect();

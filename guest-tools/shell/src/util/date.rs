@@ -362,6 +362,10 @@ impl Reader {
             }
             _ => {}
         }
+        if self.time && first.len() == 5 && first.starts_with(['+', '-']) {
+            self.zone = offset(first)?;
+            return Some(1);
+        }
         if let Some(day) = weekday(first) {
             self.weekday = Some((day, false));
             self.date = true;
@@ -457,7 +461,7 @@ impl Reader {
     /// `10:20`, `10:20:30.5`, with `am`, `pm`, `Z` or an offset; gives how many further words belong to it.
     fn clock(&mut self, text: &str, rest: &[&str]) -> Option<usize> {
         let text = text.trim_end_matches('z');
-        let (text, offset) = match text.rfind(['+', '-']) {
+        let (text, zone) = match text.rfind(['+', '-']) {
             Some(at) => (text.get(..at)?, Some(text.get(at..)?)),
             None => (text, None),
         };
@@ -479,11 +483,8 @@ impl Reader {
             return None;
         }
         (self.moment.hour, self.moment.minute, self.moment.second, self.time) = (hour, minute, second, true);
-        if let Some(offset) = offset {
-            let digits: String = offset.chars().filter(char::is_ascii_digit).collect();
-            let number: i64 = digits.parse().ok()?;
-            let minutes = if digits.len() <= 2 { number * 60 } else { number / 100 * 60 + number % 100 };
-            self.zone = if offset.starts_with('-') { -minutes * 60 } else { minutes * 60 };
+        if let Some(text) = zone {
+            self.zone = offset(text)?;
         }
         Some(usize::from(matches!(rest.first(), Some(&("am" | "pm")))))
     }
@@ -512,6 +513,14 @@ impl Reader {
     }
 }
 
+/// `+02:00`, `-0330`, `+2`, in seconds.
+fn offset(text: &str) -> Option<i64> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let number: i64 = digits.parse().ok()?;
+    let minutes = if digits.len() <= 2 { number * 60 } else { number / 100 * 60 + number % 100 };
+    Some(if text.starts_with('-') { -minutes * 60 } else { minutes * 60 })
+}
+
 fn is_unit(text: &str) -> bool {
     ["day", "week", "month", "year", "hour", "min", "sec"].iter().any(|unit| text.starts_with(unit))
 }
@@ -528,4 +537,39 @@ fn weekday(text: &str) -> Option<i64> {
 
 fn month(text: &str) -> Option<i64> {
     place(&MONTHS, text).map(|index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<String> {
+        // A Monday.
+        let now = Duration::from_secs(1_700_481_600);
+        parse(text, now, 0).map(|seconds| show("%F %T", seconds, 0, 0))
+    }
+
+    #[test]
+    fn dates_are_read_in_the_common_ways() {
+        for (text, wanted) in [
+            ("2024-02-28 +2 days", "2024-03-01 00:00:00"),
+            ("2024-01-31 1 month", "2024-03-02 00:00:00"),
+            ("2024-05-05T10:20:30Z", "2024-05-05 10:20:30"),
+            ("2024-05-05 10:20 +0200", "2024-05-05 08:20:00"),
+            ("@86400", "1970-01-02 00:00:00"),
+            ("now", "2023-11-20 12:00:00"),
+            ("yesterday", "2023-11-19 12:00:00"),
+            ("3 weeks ago", "2023-10-30 12:00:00"),
+            ("next friday", "2023-11-24 00:00:00"),
+            ("15 Jan 2024", "2024-01-15 00:00:00"),
+            ("Jan 15, 2024 3:05 pm", "2024-01-15 15:05:00"),
+            ("12/25/2023", "2023-12-25 00:00:00"),
+            ("20240229", "2024-02-29 00:00:00"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(wanted), "{text}");
+        }
+        for text in ["not a date", "2023-02-29", "2024-13-01", "25:00", "99999999999999 years"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 }

@@ -401,7 +401,7 @@ impl Walk<'_> {
                 }
             };
             let mut pruned = false;
-            if !entering || !(self.search.deep && metadata.is_dir()) {
+            if !(entering && self.search.deep && metadata.is_dir()) {
                 if depth >= self.search.least {
                     let found = Found { path: &path, start, depth, metadata: &metadata };
                     self.judge(self.test, &found, &mut pruned).await?;

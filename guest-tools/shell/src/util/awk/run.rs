@@ -639,8 +639,7 @@ impl<'a> Machine<'a> {
             Expression::Element(variable, index) => {
                 let key = self.key(index)?;
                 let array = self.array(*variable)?;
-                let value = array.borrow_mut().entry(key).or_default().clone();
-                value
+                array.borrow_mut().entry(key).or_default().clone()
             }
             Expression::Assign(target, value) => {
                 let value = self.value(value)?;
