@@ -288,6 +288,8 @@ fn it_runs_without_an_executor_and_leaves_no_descriptors() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_calls_run_it_at_once() {
+    // With a descriptor to withhold, programs start by a fork, which meets the making of the first pool.
+    let _inherited = rustix::io::dup(std::io::stderr()).unwrap();
     let (_folder, file) = pids();
     let script = format!("echo $$ >> {}; cat > /dev/null", file.display());
     let runtime = guarded(&script, |hook| hook.timeout(Duration::from_secs(60)));

@@ -2,9 +2,11 @@
 //! they began with, and what was replaced never runs again.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use toolcell::config::{Config, Environment, Folders};
 use toolcell::{ErrorKind, NativeTool, Runtime, ToolCall};
 
@@ -104,6 +106,30 @@ async fn a_running_call_finishes_on_what_it_began_with() {
     runtime.reload(config(folder.path(), BASICS)).unwrap();
     assert_eq!(call(&runtime, "sleep", json!({ "ms": 1 })).await.error_kind(), Some(ErrorKind::UnknownTool));
     assert!(running.await.unwrap().is_success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_call_keeps_the_bounds_that_it_began_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (tells, waits) = (Arc::clone(&begun), Arc::clone(&go));
+    let long = NativeTool::new("long", "Waits, then says much", move |_: Nothing, _| {
+        let (tells, waits) = (Arc::clone(&tells), Arc::clone(&waits));
+        async move {
+            tells.notify_one();
+            waits.notified().await;
+            Ok::<_, String>("x".repeat(1000))
+        }
+    });
+    let runtime = built(builder().config(config(folder.path(), BASICS)).native(long));
+    let running = tokio::spawn(runtime.call(ToolCall::new("long", json!({}))).into_future());
+    begun.notified().await;
+    runtime.reload(config(folder.path(), &format!("{BASICS}[output]\nmax_bytes = 256\n"))).unwrap();
+    go.notify_one();
+    let outcome = running.await.unwrap();
+    assert!(outcome.is_success() && outcome.truncated.is_none(), "{outcome:?}");
+    go.notify_one();
+    assert!(call(&runtime, "long", json!({})).await.truncated.is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

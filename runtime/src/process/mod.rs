@@ -13,11 +13,21 @@ use std::os::fd::{BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{PoisonError, RwLock};
 
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 
 use crate::config::{HOOK_PATH, find_program};
 pub(crate) use group::Group;
+
+/// Shared by those who start programs, and held alone by who must not be interrupted by a fork.
+static STARTS: RwLock<()> = RwLock::new(());
+
+/// Does what a fork in the middle of would harm, while no program is being started.
+pub(crate) fn between_starts<T>(act: impl FnOnce() -> T) -> T {
+    let _alone = STARTS.write().unwrap_or_else(PoisonError::into_inner);
+    act()
+}
 
 /// A program to be run: what is started, where, and with which environment.
 #[derive(Clone)]
@@ -69,6 +79,7 @@ impl Program {
             .stderr(Stdio::piped())
             .process_group(0);
         withhold_descriptors(&mut command).map_err(Unstarted::Start)?;
+        let _starting = STARTS.read().unwrap_or_else(PoisonError::into_inner);
         command.spawn().map(Group::of).map_err(Unstarted::Start)
     }
 }

@@ -16,7 +16,7 @@ use super::passage::Passage;
 use super::recording::unrecordable;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
-use super::{Call, Session, Shared};
+use super::{Call, Session, Shared, Terms};
 use crate::call::{
     Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, Status, ToolCall, Violation,
 };
@@ -41,12 +41,14 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         recorder.arguments(&arguments);
     }
     let mut passage = Passage::of(&call, began, started);
+    // Once, so that what is reloaded meanwhile is for later calls.
+    let terms = shared.terms();
     let end = async {
         if let Some(error) = refusal {
             return Err(error);
         }
         ready(&shared)?;
-        passage.ran(&shared, &call, &Whole::of(&shared, &call, started), arguments).await
+        passage.ran(&shared, &call, &Whole::of(&shared, &call, &terms, started), arguments).await
     };
     let end = end.instrument(span.clone()).await;
     if let Some(placed) = &passage.placed {
@@ -59,7 +61,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(redactor) = placed.tool.redactor() {
                 redactor.ended(&mut ended);
             }
-            answering(&shared, &call, &limits).answer(&placed.tool, ended, outcome);
+            answering(&shared, &terms, &call, &limits).answer(&placed.tool, ended, outcome);
             if outcome.error_kind() == Some(ErrorKind::HookFailed) {
                 // Nothing was refused here: the tool may have run.
                 outcome.status = Status::Error;
@@ -72,9 +74,9 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
                 redactor.error(&mut error);
             }
-            fail(&shared, &call, error, outcome);
+            fail(&shared, &terms, &call, error, outcome);
         }
-        (Ok(_), None) => fail(&shared, &call, lost(), outcome),
+        (Ok(_), None) => fail(&shared, &terms, &call, lost(), outcome),
     }
     if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
         outcome.warnings.iter_mut().for_each(|warning| redactor.warning(warning));
@@ -85,7 +87,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         let outcome = &mut passage.outcome;
         outcome.content.clear();
         outcome.structured = None;
-        fail(&shared, &call, unrecorded(&error), outcome);
+        fail(&shared, &terms, &call, unrecorded(&error), outcome);
     }
     telemetry::called(&span, &passage.outcome);
     if let Some(recorder) = call.recorder() {
@@ -111,8 +113,8 @@ fn lost() -> CallError {
     CallError::new(ErrorKind::Internal, "the tool of the call was lost")
 }
 
-fn fail(shared: &Shared, call: &Call, error: CallError, outcome: &mut Outcome) {
-    answering(shared, call, &EffectiveLimits::default()).fail(error, outcome);
+fn fail(shared: &Shared, terms: &Terms, call: &Call, error: CallError, outcome: &mut Outcome) {
+    answering(shared, terms, call, &EffectiveLimits::default()).fail(error, outcome);
 }
 
 /// How a call ended that was allowed to run.
@@ -199,7 +201,7 @@ impl Passage {
         last: &Value,
     ) -> Result<(Vec<Reason>, Vec<Arc<RuleSource>>), CallError> {
         let decision = by_rules(shared, whole, placed, original, last).await?;
-        let reasons = ruled(&decision, &shared.terms().default_origin, &mut self.verdicts)?;
+        let reasons = ruled(&decision, &whole.terms.default_origin, &mut self.verdicts)?;
         Ok((reasons, decision.asks))
     }
 
@@ -235,7 +237,7 @@ impl Passage {
         self.verdicts.append(&mut ended.verdicts);
         let totals = repeated.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
         hide(&mut hooked);
-        let answering = answering(shared, call, &limits);
+        let answering = answering(shared, whole.terms, call, &limits);
         let (outcome, verdicts) = (&mut self.outcome, &mut self.verdicts);
         let ended = post_hooks(&hooks.post, &hooked, &answering, ended, whole, outcome, verdicts).await;
         if has_post {
@@ -254,13 +256,13 @@ impl Passage {
     }
 }
 
-fn answering<'a>(shared: &'a Shared, call: &'a Call, limits: &'a EffectiveLimits) -> Answering<'a> {
-    Answering {
-        bounds: shared.terms().bounds,
-        outputs: &shared.outputs,
-        session: call.session.name(),
-        limits,
-    }
+fn answering<'a>(
+    shared: &'a Shared,
+    terms: &Terms,
+    call: &'a Call,
+    limits: &'a EffectiveLimits,
+) -> Answering<'a> {
+    Answering { bounds: terms.bounds, outputs: &shared.outputs, session: call.session.name(), limits }
 }
 
 /// Takes a call as far as its cell: nothing is compiled and no guest code runs.

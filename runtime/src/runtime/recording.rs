@@ -94,7 +94,7 @@ impl Runs<'_> {
         {
             return recorder.fail("an argument is declared to be a secret, which a recording must not hold");
         }
-        let output = self.shared.terms().output;
+        let output = self.whole.terms.output;
         let called = Called {
             tool: self.tool.name.clone(),
             id: self.call.call.id.clone(),

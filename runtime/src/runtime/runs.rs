@@ -275,7 +275,7 @@ impl Runs<'_> {
     }
 
     fn context(&self) -> CallContext {
-        let terms = self.shared.terms();
+        let terms = self.whole.terms;
         CallContext {
             call_id: text_of_id(&self.call.call.id),
             session: self.call.session.state.name().map(str::to_owned),

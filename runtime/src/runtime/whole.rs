@@ -19,14 +19,14 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Whole<'a> {
     shared: &'a Shared,
     call: &'a Call,
-    terms: Arc<Terms>,
+    /// What holds for the call, as it was when it began.
+    pub terms: &'a Terms,
     started: Instant,
     pub deadline: Instant,
 }
 
 impl<'a> Whole<'a> {
-    pub fn of(shared: &'a Shared, call: &'a Call, started: Instant) -> Self {
-        let terms = shared.terms();
+    pub fn of(shared: &'a Shared, call: &'a Call, terms: &'a Terms, started: Instant) -> Self {
         let deadline = started + terms.call_timeout.min(FOREVER);
         Self { shared, call, terms, started, deadline }
     }
@@ -105,7 +105,7 @@ impl<'a> Whole<'a> {
 
     /// The limits, lowered to what is left of the time.
     pub fn lower(&self, limits: Arc<EffectiveLimits>) -> Arc<EffectiveLimits> {
-        within_whole(&self.terms, limits, self.started.elapsed())
+        within_whole(self.terms, limits, self.started.elapsed())
     }
 
     fn over(&self) -> CallError {

@@ -11,6 +11,7 @@ use wasmtime::{
 
 use crate::error::{Error, Result};
 use crate::limits::Limit;
+use crate::process::between_starts;
 
 /// How an engine interrupts and meters guests. One meter is compiled in, never both: together they cost what
 /// each costs alone, and fuel serves preemption as well.
@@ -109,6 +110,9 @@ impl Engines {
         stack_config(&mut config, self.settings.stack)?;
         if self.settings.allocation == Allocation::Pooling {
             config.allocation_strategy(pooling(&self.settings)?);
+            // The first pool of a process makes wasmtime open its page map and ask to be told of forks. A fork while it
+            // does so leaves a child that waits for it for ever, with every pipe of ours open.
+            between_starts(PoolingAllocationConfig::is_pagemap_scan_available);
             match Engine::new(&config) {
                 Ok(engine) => return Ok(engine),
                 // Too little address space or too few mappings: slower calls are better than none.

@@ -39,11 +39,12 @@ impl RedactingStream {
         written
     }
 
-    /// The rest, after the last piece.
+    /// The rest, after the last piece. It may be a whole secret that was kept back since another one begins with it.
     pub fn rest(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
-        let covered = std::mem::take(&mut self.covered);
-        held.get(covered..).unwrap_or_default().to_owned()
+        let mut spans = self.redactor.spans(&held);
+        spans.add_first(Span { start: 0, end: std::mem::take(&mut self.covered), mark: None });
+        spans.write(&held, &self.redactor.marks)
     }
 
     /// The next of texts that are shown each by itself. What may be the beginning of a secret at its end is taken out

@@ -191,6 +191,35 @@ fn every_part_of_an_end_is_redacted() {
 }
 
 #[test]
+fn a_secret_that_another_begins_with_is_not_the_rest_of_a_stream() {
+    // What JSON makes of the first begins with it, as the third does with the second.
+    let secrets = ["hunter2\\", "abcdefgh", "abcdefghij"];
+    let redactor = Arc::new(redactor(&[("one", secrets[0]), ("two", secrets[1]), ("three", secrets[2])]));
+    for secret in secrets {
+        for at in 0..=secret.len() {
+            for before in ["", "so: "] {
+                let mut stream = RedactingStream::new(Arc::clone(&redactor));
+                let pieces = [before, &secret[..at], &secret[at..]];
+                let mut shown: String = pieces.iter().map(|piece| stream.piece(piece)).collect();
+                shown.push_str(&stream.rest());
+                assert!(
+                    !redactor.is_in(&shown) && shown.contains("[redacted:"),
+                    "{secret} cut at {at}: {shown}"
+                );
+                let mut masking = MaskingBytes::new(Arc::clone(&redactor));
+                let mut masked: Vec<u8> =
+                    pieces.iter().flat_map(|piece| masking.piece(piece.as_bytes())).collect();
+                masked.extend(masking.rest());
+                assert_eq!(
+                    String::from_utf8(masked).unwrap(),
+                    format!("{before}{}", "*".repeat(secret.len()))
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn nothing_shows_what_is_looked_for() {
     let shown = format!("{:?}", redactor(&[("key", "hunter2-hunter2")]));
     assert!(!shown.contains("hunter"), "{shown}");
