@@ -16,6 +16,9 @@ use crate::stop::{Status, Stop};
 /// Subshells, stages and jobs that may live at once. A script of a person has a dozen; a fork bomb is over at once.
 const PROCESSES: usize = 128;
 
+/// Between two turns of somebody who does not wait.
+const TURNS: u32 = 256;
+
 /// Between two looks at the clock: it is a crossing to the host.
 const TICKS: u32 = 64;
 
@@ -27,6 +30,7 @@ thread_local! {
     static WAKE: Cell<Option<Instant>> = const { Cell::new(None) };
     static END: Cell<Option<Instant>> = const { Cell::new(None) };
     static TICK: Cell<u32> = const { Cell::new(0) };
+    static TURN: Cell<u32> = const { Cell::new(0) };
     static LIVE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -67,6 +71,24 @@ pub fn tick() -> Result<(), Stop> {
     let tick = TICK.get() + 1;
     TICK.set(tick % TICKS);
     if tick < TICKS { Ok(()) } else { expired() }
+}
+
+/// The same, and lets others go on now and then: for whatever may go on for long without waiting.
+pub async fn turn() -> Result<(), Stop> {
+    tick()?;
+    let turn = TURN.get() + 1;
+    TURN.set(turn % TURNS);
+    if turn == TURNS {
+        moved();
+        once().await;
+    }
+    Ok(())
+}
+
+/// Waits for one round.
+async fn once() {
+    let mut waited = false;
+    poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 fn expired() -> Result<(), Stop> {
@@ -191,13 +213,35 @@ fn pause(stuck: u32) -> Result<(), Stop> {
 pub struct Done(Rc<Cell<Option<i32>>>);
 
 impl Done {
+    /// The first one stays.
     pub fn set(&self, status: i32) {
-        self.0.set(Some(status));
+        self.0.set(self.0.get().or(Some(status)));
     }
 
     pub fn get(&self) -> Option<i32> {
         self.0.get()
     }
+
+    /// Runs `job` until it ends or somebody else sets the status, which drops it.
+    pub async fn or(&self, job: impl Future<Output = ()>) {
+        let mut job = pin!(job);
+        poll_fn(|context| match self.get() {
+            Some(_) => Poll::Ready(()),
+            None => job.as_mut().poll(context),
+        })
+        .await;
+    }
+}
+
+/// Runs `future` for at most that long; none if it was not over by then.
+pub async fn within<T>(duration: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut time = pin!(sleep(duration));
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => time.as_mut().poll(context).map(|()| None),
+    })
+    .await
 }
 
 /// Runs what is left in the background for as long as it does something. What only waits for its time ends here, as it
@@ -211,7 +255,8 @@ pub fn rest() -> Result<(), Stop> {
         idle = if MOVES.get() == before { idle + 1 } else { 0 };
         tick()?;
     }
-    Ok(())
+    // A job that ended because of it does not say so.
+    expired()
 }
 
 /// Lets others go on while there are many.
@@ -220,7 +265,6 @@ pub async fn crowded() {
         if LIVE.get() < PROCESSES / 2 {
             return;
         }
-        let mut waited = false;
-        poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+        once().await;
     }
 }

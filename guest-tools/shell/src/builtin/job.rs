@@ -1,7 +1,7 @@
 //! Jobs and signals.
 
 use crate::shell::Shell;
-use crate::stop::{Status, fail};
+use crate::stop::{Status, fail, wrong};
 use crate::task;
 
 pub async fn wait(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -38,16 +38,70 @@ pub async fn jobs(shell: &mut Shell, _: &[String]) -> Status {
     Ok(0)
 }
 
+/// What a signal ends a process with.
+const SIGNALLED: i32 = 128;
+const SIGNALS: [(&str, i32); 9] = [
+    ("HUP", 1),
+    ("INT", 2),
+    ("QUIT", 3),
+    ("KILL", 9),
+    ("USR1", 10),
+    ("USR2", 12),
+    ("PIPE", 13),
+    ("ALRM", 14),
+    ("TERM", 15),
+];
+
+/// The number of a signal by its name or number.
+fn signal(text: &str) -> Option<i32> {
+    let name = text.strip_prefix("SIG").unwrap_or(text);
+    let known = SIGNALS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+    known.or_else(|| text.parse().ok().filter(|number| (0..=64).contains(number)))
+}
+
+/// `kill`: every signal but 0 ends a job, since jobs catch none.
 pub async fn kill(shell: &mut Shell, arguments: &[String]) -> Status {
-    let number = arguments.iter().rev().find(|argument| !argument.starts_with('-'));
-    let known = number
-        .and_then(|text| text.trim_start_matches('%').parse().ok())
-        .filter(|number| shell.jobs.iter().any(|(job, _)| job == number));
-    match (known, number) {
-        (Some(_), _) => fail("jobs here cannot be sent signals; they end with the call"),
-        (None, Some(number)) => fail(format!("({number}) - No such process")),
-        (None, None) => fail("usage: kill pid"),
+    if arguments.first().is_some_and(|flag| flag == "-l") {
+        let names: Vec<&str> = SIGNALS.iter().map(|(name, _)| *name).collect();
+        shell.stdout().write(format!("{}\n", names.join(" ")).as_bytes()).await?;
+        return Ok(0);
     }
+    let (wanted, jobs) = match arguments {
+        [flag, name, jobs @ ..] if flag == "-s" || flag == "-n" => (name.as_str(), jobs),
+        [flag, jobs @ ..] if flag.len() > 1 && flag.starts_with('-') && flag != "--" => {
+            (flag.trim_start_matches('-'), jobs)
+        }
+        [flag, jobs @ ..] if flag == "--" => ("TERM", jobs),
+        jobs => ("TERM", jobs),
+    };
+    let Some(signal) = signal(wanted) else {
+        return fail(format!("{wanted}: invalid signal specification"));
+    };
+    if jobs.is_empty() {
+        return wrong(
+            2,
+            "usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]",
+        );
+    }
+    let mut status = 0;
+    for name in jobs {
+        let found = match name.strip_prefix('%').map(|text| text.parse::<usize>()) {
+            Some(index) => index.ok().and_then(|index| shell.jobs.get(index.checked_sub(1)?)),
+            None => shell.jobs.iter().find(|(job, _)| job.to_string() == *name),
+        };
+        match found {
+            Some((_, done)) if done.get().is_none() => {
+                if signal > 0 {
+                    done.set(SIGNALLED + signal);
+                }
+            }
+            _ => {
+                shell.complain(format!("kill: ({name}) - No such process")).await?;
+                status = 1;
+            }
+        }
+    }
+    Ok(status)
 }
 
 /// `trap`: of the signals only the end of the shell and failures happen here.

@@ -5,6 +5,7 @@ use crate::format::{Spec, directive};
 use crate::quote;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail, wrong};
+use crate::util::date;
 
 pub async fn echo(shell: &mut Shell, arguments: &[String]) -> Status {
     let (mut newline, mut expand) = (true, false);
@@ -103,6 +104,14 @@ impl Printer<'_> {
                 rest = after;
                 continue;
             }
+            if let Some((format, after)) = after.strip_prefix('(').and_then(|format| format.split_once(")T"))
+            {
+                let moment = self.moment();
+                let zone = date::zone(self.shell);
+                self.bytes.extend(date::show(format, moment, 0, zone).into_bytes());
+                rest = after;
+                continue;
+            }
             let Some((mut spec, after)) = directive(after) else {
                 return fail(format!("`{}': invalid format character", after.chars().next().unwrap_or('%')));
             };
@@ -165,6 +174,17 @@ impl Printer<'_> {
             other => return fail(format!("`{other}': invalid format character")),
         }
         Ok(false)
+    }
+
+    /// The seconds since 1970 that are next; without, or with one below zero, those of now or of the start.
+    fn moment(&mut self) -> i64 {
+        if self.rest.len() > 0 {
+            let seconds = self.integer();
+            if seconds >= 0 {
+                return seconds;
+            }
+        }
+        i64::try_from(crate::clock::now().as_secs()).unwrap_or(i64::MAX)
     }
 
     fn integer(&mut self) -> i64 {

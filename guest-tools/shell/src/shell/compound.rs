@@ -34,7 +34,7 @@ enum Round {
 }
 
 async fn round(shell: &mut Shell, body: &List) -> Result<Round, Stop> {
-    task::tick()?;
+    task::turn().await?;
     let result = run_list(shell, body).await;
     match result {
         Ok(status) => {

@@ -90,7 +90,8 @@ pub async fn background(shell: &mut Shell, item: &Item) -> Status {
             )
         })
         .collect();
-    task::spawn(async move {
+    let killed = done.clone();
+    let job = async move {
         let _process = process;
         let result = run_and_or(&mut child, &first, &rest).await;
         match finish(&mut child, result).await {
@@ -104,6 +105,7 @@ pub async fn background(shell: &mut Shell, item: &Item) -> Status {
             }
             Err(_) => done.set(1),
         }
-    });
+    };
+    task::spawn(async move { killed.or(job).await });
     Ok(0)
 }

@@ -132,7 +132,7 @@ impl Handle {
 
     /// The next bytes, as many as there are at once; empty at the end.
     pub async fn chunk(&self) -> Result<Vec<u8>, Stop> {
-        task::tick()?;
+        task::turn().await?;
         if !self.fill().await? {
             return Ok(Vec::new());
         }

@@ -46,7 +46,7 @@ impl Out {
     }
 
     pub async fn flush(&mut self) -> Result<(), Stop> {
-        task::tick()?;
+        task::turn().await?;
         let bytes = std::mem::take(&mut self.bytes);
         self.handle.write(&bytes).await
     }

@@ -1,8 +1,11 @@
-//! Utilities on what surrounds a command: `env`, `printenv`, `sleep`, and what a cell says of itself.
+//! Utilities on what surrounds a command: `env`, `printenv`, `sleep`, `timeout`, and what a cell says of itself.
+
+use std::time::Duration;
 
 use super::options::Spelling;
 use crate::shell::{Shell, invoke};
 use crate::stop::{Status, fail, wrong};
+use crate::task;
 
 pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = Spelling::new(
@@ -41,7 +44,7 @@ pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
         return Ok(0);
     }
     let name = rest.first().map_or("", String::as_str);
-    if crate::builtin::find(name).is_none() && super::find(name).is_none() && !name.contains('/') {
+    if is_unknown(name) {
         return wrong(127, format!("‘{name}’: No such file or directory"));
     }
     child.functions = std::rc::Rc::default();
@@ -66,35 +69,81 @@ pub async fn printenv(shell: &mut Shell, arguments: &[String]) -> Status {
     Ok(status)
 }
 
+/// `1.5`, `2m`, `1h`, `infinity`.
+fn duration(text: &str) -> Option<Duration> {
+    if text == "infinity" {
+        return Some(Duration::MAX);
+    }
+    let (digits, scale) = match text.chars().next_back()? {
+        's' => (text.strip_suffix('s')?, 1.0),
+        'm' => (text.strip_suffix('m')?, 60.0),
+        'h' => (text.strip_suffix('h')?, 3600.0),
+        'd' => (text.strip_suffix('d')?, 86400.0),
+        _ => (text, 1.0),
+    };
+    let number = digits.parse::<f64>().ok().filter(|number| *number >= 0.0)?;
+    Some(Duration::try_from_secs_f64(number * scale).unwrap_or(Duration::MAX))
+}
+
 pub async fn sleep(_: &mut Shell, arguments: &[String]) -> Status {
-    let mut seconds = 0.0;
     if arguments.is_empty() {
         return fail("missing operand");
     }
+    let mut whole = Duration::ZERO;
     for text in arguments {
-        let (digits, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
-            Some(digits) => (digits, text.chars().next_back().unwrap_or('s')),
-            None => (text.as_str(), 's'),
+        let Some(duration) = duration(text) else {
+            return fail(format!("invalid time interval ‘{text}’\nTry 'sleep --help' for more information."));
         };
-        let scale = match unit {
-            'm' => 60.0,
-            'h' => 3600.0,
-            'd' => 86400.0,
-            _ => 1.0,
-        };
-        match digits.parse::<f64>() {
-            Ok(number) if number >= 0.0 => seconds += number * scale,
-            _ if text == "infinity" => seconds = f64::MAX,
-            _ => {
-                return fail(format!(
-                    "invalid time interval ‘{text}’\nTry 'sleep --help' for more information."
-                ));
-            }
-        }
+        whole = whole.saturating_add(duration);
     }
-    let duration = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(std::time::Duration::MAX);
-    crate::task::sleep(duration).await;
+    task::sleep(whole).await;
     Ok(0)
+}
+
+/// The status of a command whose time is over.
+const TIMED_OUT: i32 = 124;
+
+/// `timeout`: a command, for at most that long.
+pub async fn timeout(shell: &mut Shell, arguments: &[String]) -> Status {
+    let options = Spelling::new(
+        "s:k:vf",
+        &[
+            ("signal", 's'),
+            ("kill-after", 'k'),
+            ("preserve-status", 'p'),
+            ("foreground", 'f'),
+            ("verbose", 'v'),
+        ],
+    )
+    .ordered()
+    .read(arguments)?;
+    let [text, command @ ..] = options.operands.as_slice() else { return wrong(125, "missing operand") };
+    let Some(duration) = duration(text) else {
+        return wrong(
+            125,
+            format!("invalid time interval ‘{text}’\nTry 'timeout --help' for more information."),
+        );
+    };
+    let Some(name) = command.first() else { return wrong(125, "missing operand") };
+    if is_unknown(name) {
+        return wrong(127, format!("failed to run command ‘{name}’: No such file or directory"));
+    }
+    let _process = task::Process::start()?;
+    let mut child = shell.child()?;
+    child.functions = std::rc::Rc::default();
+    let run = async move {
+        let result = invoke(&mut child, command).await;
+        crate::shell::subshell::finish(&mut child, result).await
+    };
+    if duration.is_zero() {
+        return run.await;
+    }
+    task::within(duration, run).await.unwrap_or(Ok(TIMED_OUT))
+}
+
+/// Whether nothing of that name can be run without a shell's functions.
+fn is_unknown(name: &str) -> bool {
+    crate::builtin::find(name).is_none() && super::find(name).is_none() && !name.contains('/')
 }
 
 pub async fn success(_: &mut Shell, _: &[String]) -> Status {

@@ -108,6 +108,7 @@ table! {
     "tail" => tail::run,
     "tar" => tar::run,
     "tee" => tee::run,
+    "timeout" => environment::timeout,
     "touch" => change::touch,
     "tr" => tr::run,
     "true" => environment::success,

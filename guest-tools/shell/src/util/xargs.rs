@@ -91,7 +91,7 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     let mut status = 0;
     for call in &calls {
-        crate::task::tick()?;
+        crate::task::turn().await?;
         if options.has('t') {
             shell.warn(call.join(" ")).await?;
         }

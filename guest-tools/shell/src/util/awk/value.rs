@@ -84,7 +84,7 @@ pub fn number_text(number: f64, format: &str) -> String {
     if number.is_infinite() {
         return if number < 0.0 { "-inf" } else { "inf" }.to_owned();
     }
-    if number.fract() == 0.0 && number.abs() < 1e16 {
+    if number.fract() == 0.0 {
         // Adding zero takes the sign off a zero.
         return format!("{:.0}", number + 0.0);
     }

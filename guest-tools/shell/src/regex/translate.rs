@@ -1,127 +1,8 @@
-//! Regular expressions of POSIX, as GNU's utilities read them, by a matcher of linear time. Only back-references and
-//! looking around go to one that may go back.
+//! From the patterns of POSIX to those of the matchers.
 
-use std::ops::Range;
+use super::Flavour;
 
-/// How a pattern is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
-    Basic,
-    Extended,
-    /// Extended, with backslashes in brackets.
-    Awk,
-    Perl,
-    Fixed,
-}
-
-enum Engine {
-    Plain(regex::bytes::Regex),
-    Back(fancy_regex::Regex),
-}
-
-/// A compiled pattern.
-pub struct Regex(Engine);
-
-/// What a match captured: the whole first.
-pub type Groups = Vec<Option<Range<usize>>>;
-
-/// Steps back that one search may take.
-const STEPS: usize = 1_000_000;
-
-/// `text` so that it means itself.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        if "\\.+*?()|[]{}^$".contains(letter) {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-    }
-    escaped
-}
-
-impl Regex {
-    pub fn new(pattern: &str, flavour: Flavour, ignore_case: bool) -> Result<Self, String> {
-        Self::new_lines(pattern, flavour, ignore_case, false)
-    }
-
-    /// With `lines`, the anchors also match at the lines within a text.
-    pub fn new_lines(
-        pattern: &str,
-        flavour: Flavour,
-        ignore_case: bool,
-        lines: bool,
-    ) -> Result<Self, String> {
-        let (translated, back) = match flavour {
-            Flavour::Fixed => (regex::escape(pattern), false),
-            Flavour::Perl => (pattern.to_owned(), false),
-            _ => Translator::new(pattern, flavour).run()?,
-        };
-        let set = [('i', ignore_case), ('s', flavour != Flavour::Perl), ('m', lines)];
-        let flags: String = set.iter().filter(|(_, on)| *on).map(|(letter, _)| *letter).collect();
-        let flags = if flags.is_empty() { flags } else { format!("(?{flags})") };
-        let whole = format!("{flags}{translated}");
-        if !back {
-            match regex::bytes::Regex::new(&whole) {
-                Ok(regex) => return Ok(Self(Engine::Plain(regex))),
-                Err(error) if flavour != Flavour::Perl => return Err(short(&error.to_string())),
-                Err(_) => {}
-            }
-        }
-        match fancy_regex::RegexBuilder::new(&whole).backtrack_limit(STEPS).build() {
-            Ok(regex) => Ok(Self(Engine::Back(regex))),
-            Err(error) => Err(short(&error.to_string())),
-        }
-    }
-
-    pub fn is_match(&self, text: &[u8]) -> bool {
-        match &self.0 {
-            Engine::Plain(regex) => regex.is_match(text),
-            Engine::Back(_) => self.find(text, 0).is_some(),
-        }
-    }
-
-    /// The first match at or after `from`.
-    pub fn find(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
-        match &self.0 {
-            Engine::Plain(regex) => regex.find_at(text, from.min(text.len())).map(|found| found.range()),
-            Engine::Back(_) => self.captures(text, from)?.into_iter().next()?,
-        }
-    }
-
-    pub fn captures(&self, text: &[u8], from: usize) -> Option<Groups> {
-        match &self.0 {
-            Engine::Plain(regex) => {
-                let captures = regex.captures_at(text, from.min(text.len()))?;
-                Some(captures.iter().map(|group| group.map(|group| group.range())).collect())
-            }
-            Engine::Back(regex) => {
-                // This matcher wants text; what is none has no match.
-                let text = std::str::from_utf8(text).ok()?;
-                let captures = regex.captures_from_pos(text, from).ok()??;
-                Some(captures.iter().map(|group| group.map(|group| group.range())).collect())
-            }
-        }
-    }
-}
-
-/// The last line of an error of the library, which has drawn the pattern above it.
-fn short(error: &str) -> String {
-    let last = error.lines().next_back().unwrap_or_default();
-    let last = last.strip_prefix("error: ").unwrap_or(last);
-    if last.contains("unclosed group") {
-        return "Unmatched ( or \\(".to_owned();
-    }
-    if last.contains("unopened group") {
-        return "Unmatched ) or \\)".to_owned();
-    }
-    if last.contains("repetition") && last.contains("missing") {
-        return "Invalid preceding regular expression".to_owned();
-    }
-    last.to_owned()
-}
-
-struct Translator {
+pub struct Translator {
     letters: Vec<char>,
     at: usize,
     basic: bool,
@@ -134,7 +15,7 @@ struct Translator {
 }
 
 impl Translator {
-    fn new(pattern: &str, flavour: Flavour) -> Self {
+    pub fn new(pattern: &str, flavour: Flavour) -> Self {
         Self {
             letters: pattern.chars().collect(),
             at: 0,
@@ -151,7 +32,8 @@ impl Translator {
         self.letters.get(self.at + ahead).copied()
     }
 
-    fn run(mut self) -> Result<(String, bool), String> {
+    /// The pattern as the matchers read it, and whether it refers back.
+    pub fn run(mut self) -> Result<(String, bool), String> {
         while let Some(letter) = self.peek(0) {
             self.at += 1;
             match letter {
@@ -329,72 +211,10 @@ impl Translator {
     }
 }
 
+/// Puts a letter into a set so that it means itself.
 fn push_member(set: &mut String, letter: char) {
-    if !letter.is_alphanumeric()
-        && letter.is_ascii()
-        && !letter.is_ascii_control()
-        && letter != ' '
-        && letter != '_'
-        && letter != '"'
-        && letter != '\''
-        && letter != '/'
-        && letter != ','
-        && letter != ';'
-        && letter != ':'
-        && letter != '='
-        && letter != '@'
-        && letter != '!'
-        && letter != '%'
-        && letter != '`'
-        && letter != '<'
-        && letter != '>'
-    {
+    if "[]{}()\\^-&~|.*+?$#".contains(letter) {
         set.push('\\');
     }
     set.push(letter);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(pattern: &str, flavour: Flavour, text: &str) -> Option<String> {
-        let regex =
-            Regex::new(pattern, flavour, false).unwrap_or_else(|error| unreachable!("{pattern}: {error}"));
-        let range = regex.find(text.as_bytes(), 0)?;
-        text.get(range).map(str::to_owned)
-    }
-
-    #[test]
-    fn basic_and_extended_patterns_differ_in_what_is_special() {
-        for (pattern, flavour, text, wanted) in [
-            ("a\\{2\\}", Flavour::Basic, "aaa", Some("aa")),
-            ("a{2}", Flavour::Basic, "aaa{2}", Some("a{2}")),
-            ("a{2}", Flavour::Extended, "aaa", Some("aa")),
-            ("a+b", Flavour::Basic, "aab a+b", Some("a+b")),
-            ("a\\+b", Flavour::Basic, "aab", Some("aab")),
-            ("\\(x\\)\\1", Flavour::Basic, "xxy", Some("xx")),
-            ("(ab|c)\\1", Flavour::Extended, "abcc", Some("cc")),
-            ("^*a", Flavour::Basic, "*a", Some("*a")),
-            ("[]a]*", Flavour::Basic, "]a]x", Some("]a]")),
-            ("[\\.]", Flavour::Extended, "\\", Some("\\")),
-            ("[[:upper:]][^[:space:]]*", Flavour::Extended, "an Apple x", Some("Apple")),
-            ("a$b", Flavour::Basic, "a$b", Some("a$b")),
-            ("\\bcat\\b", Flavour::Basic, "concat cat", Some("cat")),
-            ("\\<cat\\>", Flavour::Extended, "concat cat", Some("cat")),
-            ("{", Flavour::Extended, "a{", Some("{")),
-            ("(?<=k=)\\w+", Flavour::Perl, "k=v", Some("v")),
-            ("a.c", Flavour::Fixed, "abc a.c", Some("a.c")),
-            ("[a-c-]+", Flavour::Extended, "x-abc", Some("-abc")),
-        ] {
-            assert_eq!(found(pattern, flavour, text).as_deref(), wanted, "{pattern}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_pattern_is_an_error() {
-        for pattern in ["(", "[a", "a\\", "[[:nope:]]"] {
-            assert!(Regex::new(pattern, Flavour::Extended, false).is_err(), "{pattern}");
-        }
-    }
 }
