@@ -186,17 +186,6 @@ impl Handle {
         Ok(bytes)
     }
 
-    /// Puts bytes back that were read and not used.
-    pub fn give_back(&self, bytes: &[u8]) {
-        let again = Buffer::new(bytes.to_vec());
-        match self {
-            Self::Text(text) => *text.borrow_mut() = again,
-            Self::Reader(reader) => reader.with(|buffer| *buffer = again),
-            Self::File(file) => file.borrow_mut().buffer = again,
-            Self::Null | Self::Zero | Self::Random | Self::Writer(_) | Self::Kept(_) => {}
-        }
-    }
-
     /// Whether nobody reads any more what would be written here.
     pub fn is_abandoned(&self) -> bool {
         matches!(self, Self::Writer(writer) if writer.is_abandoned())

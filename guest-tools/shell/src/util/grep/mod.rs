@@ -1,15 +1,18 @@
 //! `grep`
 
+mod pattern;
+
+use pattern::Search;
 use std::collections::VecDeque;
 
-use super::input;
-use super::options::{Options, Spelling};
 use crate::expand::pattern::Pattern;
 use crate::files;
-use crate::regex::{Flavour, Regex};
+use crate::regex::Flavour;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, wrong};
 use crate::stream::{Handle, Out};
+use crate::util::input;
+use crate::util::options::{Options, Spelling};
 
 const SPELLING: Spelling = Spelling::new(
     "A:B:C:EFGPHLRZacbe:f:hilm:noqrsvwxyzI1:2:3:4U#",
@@ -125,90 +128,6 @@ async fn run(shell: &mut Shell, arguments: &[String], flavour: Flavour) -> Statu
     }
     job.out.flush().await?;
     Ok(if job.failed { 2 } else { i32::from(!job.found) })
-}
-
-/// What is searched for.
-struct Search {
-    regexes: Vec<Regex>,
-    invert: bool,
-    word: bool,
-    line: bool,
-    none: bool,
-}
-
-impl Search {
-    fn new(options: &Options, patterns: &[String], flavour: Flavour) -> Result<Self, Stop> {
-        let chosen = options.given().iter().rev().find_map(|(letter, _)| match letter {
-            'E' => Some(Flavour::Extended),
-            'F' => Some(Flavour::Fixed),
-            'G' => Some(Flavour::Basic),
-            'P' => Some(Flavour::Perl),
-            _ => None,
-        });
-        let ignore_case = options.has('i') || options.has('y');
-        let mut regexes = Vec::new();
-        for pattern in patterns {
-            match Regex::new(pattern, chosen.unwrap_or(flavour), ignore_case) {
-                Ok(regex) => regexes.push(regex),
-                Err(error) => return wrong(2, error),
-            }
-        }
-        Ok(Self {
-            regexes,
-            invert: options.has('v'),
-            word: options.has('w'),
-            line: options.has('x'),
-            none: patterns.is_empty(),
-        })
-    }
-
-    fn find(&self, line: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
-        let mut best: Option<std::ops::Range<usize>> = None;
-        for regex in &self.regexes {
-            let mut at = from;
-            while let Some(found) = regex.find(line, at) {
-                if self.fits(line, &found) {
-                    let better = best.as_ref().is_none_or(|best| {
-                        found.start < best.start || (found.start == best.start && found.end > best.end)
-                    });
-                    if better {
-                        best = Some(found);
-                    }
-                    break;
-                }
-                at = found.start + 1;
-                if at > line.len() {
-                    break;
-                }
-            }
-        }
-        best
-    }
-
-    fn fits(&self, line: &[u8], found: &std::ops::Range<usize>) -> bool {
-        if self.line && (found.start != 0 || found.end != line.len()) {
-            return false;
-        }
-        if !self.word {
-            return true;
-        }
-        let is_word = |byte: Option<&u8>| {
-            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128)
-        };
-        let before = found.start.checked_sub(1).and_then(|index| line.get(index));
-        !is_word(before) && !is_word(line.get(found.end))
-    }
-
-    fn selects(&self, line: &[u8]) -> bool {
-        let found = if self.none {
-            false
-        } else if self.word || self.line {
-            self.find(line, 0).is_some()
-        } else {
-            self.regexes.iter().any(|regex| regex.is_match(line))
-        };
-        found != self.invert
-    }
 }
 
 struct Job<'a> {
