@@ -11,6 +11,7 @@ use crate::regex::Flavour;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, wrong};
 use crate::stream::{Handle, Out};
+use crate::task;
 use crate::util::input;
 use crate::util::options::{Options, Spelling};
 
@@ -130,6 +131,15 @@ async fn run(shell: &mut Shell, arguments: &[String], flavour: Flavour) -> Statu
     Ok(if job.failed { 2 } else { i32::from(!job.found) })
 }
 
+/// What was passed over.
+#[derive(Default)]
+struct Skipped {
+    lines: u64,
+    bytes: usize,
+    /// Whether a byte of it is zero.
+    null: bool,
+}
+
 struct Job<'a> {
     shell: &'a Shell,
     options: &'a Options,
@@ -146,7 +156,7 @@ impl Job<'_> {
     async fn folder(&mut self, name: &str, implied: bool) -> Result<(), Stop> {
         let mut waiting = vec![name.to_owned()];
         while let Some(folder) = waiting.pop() {
-            crate::task::tick()?;
+            task::tick()?;
             let entries = match files::list(self.shell, &folder) {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -193,6 +203,8 @@ impl Job<'_> {
         if self.options.has('s') {
             return Ok(());
         }
+        // In its place among what was found.
+        self.out.flush().await?;
         self.shell.warn(format!("grep: {name}: {message}")).await
     }
 
@@ -222,6 +234,12 @@ impl Job<'_> {
         loop {
             if count >= most && left == 0 {
                 break;
+            }
+            if left == 0 && before == 0 {
+                let skipped = self.skip(handle).await?;
+                index += skipped.lines;
+                offset += skipped.bytes;
+                binary |= skipped.null && !options.has('a');
             }
             line.clear();
             if !handle.until(b'\n', &mut line).await? {
@@ -288,6 +306,28 @@ impl Job<'_> {
             self.out.line(format!("{title}{count}"));
         }
         Ok(())
+    }
+
+    /// Passes over lines without a match, in large steps.
+    async fn skip(&self, handle: &Handle) -> Result<Skipped, Stop> {
+        let mut skipped = Skipped::default();
+        while handle.fill().await? {
+            let goes_on = handle.with(|bytes| {
+                let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+                let lines = bytes.get(..whole).unwrap_or_default();
+                let count = self.search.skips(lines);
+                let passed = lines.get(..count).unwrap_or_default();
+                skipped.bytes += count;
+                skipped.lines += u64::try_from(memchr::memchr_iter(b'\n', passed).count()).unwrap_or(0);
+                skipped.null |= memchr::memchr(0, passed).is_some();
+                (count, count > 0 && count == bytes.len())
+            });
+            if !goes_on {
+                break;
+            }
+            task::turn().await?;
+        }
+        Ok(skipped)
     }
 
     fn prefix(&mut self, name: &str, index: u64, offset: usize, sign: char) {

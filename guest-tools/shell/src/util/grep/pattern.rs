@@ -11,7 +11,12 @@ pub struct Search {
     pub word: bool,
     pub line: bool,
     pub none: bool,
+    /// The one pattern for many lines at once: where it does not match, no line does.
+    ahead: Option<Regex>,
 }
+
+/// What means the ends of a text rather than of a line.
+const ENDS: [&str; 5] = ["\\A", "\\z", "\\Z", "\\`", "\\'"];
 
 impl Search {
     pub fn new(options: &Options, patterns: &[String], flavour: Flavour) -> Result<Self, Stop> {
@@ -23,20 +28,40 @@ impl Search {
             _ => None,
         });
         let ignore_case = options.has('i') || options.has('y');
+        let flavour = chosen.unwrap_or(flavour);
         let mut regexes = Vec::new();
         for pattern in patterns {
-            match Regex::new(pattern, chosen.unwrap_or(flavour), ignore_case) {
+            match Regex::new(pattern, flavour, ignore_case) {
                 Ok(regex) => regexes.push(regex),
                 Err(error) => return wrong(2, error),
             }
         }
+        let ahead = match patterns {
+            [pattern] if !options.has('v') && !ENDS.iter().any(|end| pattern.contains(end)) => {
+                Regex::new_lines(pattern, flavour, ignore_case, true).ok().filter(Regex::is_linear)
+            }
+            _ => None,
+        };
         Ok(Self {
+            ahead,
             regexes,
             invert: options.has('v'),
             word: options.has('w'),
             line: options.has('x'),
             none: patterns.is_empty(),
         })
+    }
+
+    /// How many bytes at the start of whole lines are of lines without a match.
+    pub fn skips(&self, lines: &[u8]) -> usize {
+        let Some(ahead) = &self.ahead else { return 0 };
+        match ahead.find(lines, 0) {
+            None => lines.len(),
+            Some(found) => {
+                let before = lines.get(..found.start).unwrap_or_default();
+                memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)
+            }
+        }
     }
 
     pub fn find(&self, line: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
