@@ -93,7 +93,8 @@ impl Approvals {
     /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
     ///
     /// # Errors
-    /// When the store cannot be written, or is damaged: a question discards nothing.
+    /// When the store cannot be written, is of another version, or may have been written by others. A damaged one is
+    /// put aside and counts as empty.
     pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
         let pending = Pending::new(identifier()?, question, binding, now());
         self.change(|content| Ok(content.pend(pending)))
@@ -195,7 +196,7 @@ impl Folder {
     fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
         let file = self.ready()?;
         let _lock = file.lock()?;
-        let mut content: Content = file.read()?;
+        let mut content: Content = file.read_or_put_damaged_aside()?;
         content.prune(now());
         let changed = change(&mut content)?;
         file.write(&content)?;
