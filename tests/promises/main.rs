@@ -60,6 +60,7 @@ mod an_embedder_may_call_from_anywhere;
 mod an_output_fits_its_bounds;
 mod an_output_matches_its_schema;
 mod another_servers_tool_is_called_like_any;
+mod another_servers_tool_is_reached_over_http;
 mod another_servers_tool_is_what_was_approved;
 mod every_call_is_in_the_audit;
 mod every_limit_is_named_when_it_is_hit;

@@ -50,7 +50,7 @@ pub(crate) fn load(
         let each = limits.map(|own| Limits::resolve([scopes[0], &config.limits, own, scopes[1]]));
         let all = each.chain([Limits::resolve([scopes[0], &config.limits, scopes[1]])]);
         let most = all.map(|limits| limits.get_usize(Limit::ResultBytes)).max().unwrap_or_default();
-        servers.push(Arc::new(Server::new(config, most, sandbox.handle())?));
+        servers.push(Arc::new(Server::new(config, most, sandbox)?));
     }
     let mut remotes = Remotes::default();
     for ((config, server), opened) in configs.iter().zip(&servers).zip(open(&servers, sandbox)) {
@@ -216,6 +216,7 @@ impl Loader<'_> {
                 unapproved,
             })),
             output: OnceLock::new(),
+            mirrored: OnceLock::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::RemoteBody;
 use super::catalog::{Offer, offers};
 use super::client::Client;
 use super::message::Failure;
@@ -22,6 +23,8 @@ use crate::error::Result;
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{Redactor, clean};
 use crate::policy::Digest;
+use crate::sandbox::Sandbox;
+use crate::tool::mirrored::{Mirrored, mirrored};
 
 /// Calls that may wait for their turn at one server, as many as wait for cells by default.
 const MAX_WAITING: u32 = 1024;
@@ -85,9 +88,9 @@ impl Server {
     /// The server that `config` describes, whose largest result has `result_bytes`. Nothing is started.
     ///
     /// # Errors
-    /// When a secret of it cannot be read.
-    pub fn new(config: &McpConfig, result_bytes: usize, handle: &Handle) -> Result<Self> {
-        let (reach, redactor) = Reach::of(config)?;
+    /// When a secret of it cannot be read, or its address cannot be reached by this build.
+    pub fn new(config: &McpConfig, result_bytes: usize, sandbox: &Sandbox) -> Result<Self> {
+        let (reach, redactor) = Reach::of(config, sandbox)?;
         let places = usize::try_from(config.concurrent_calls).unwrap_or(Semaphore::MAX_PERMITS);
         Ok(Self {
             component: config.component(),
@@ -97,7 +100,7 @@ impl Server {
             redactor,
             start_timeout: config.start_timeout,
             most: result_bytes.saturating_mul(2).saturating_add(AROUND),
-            handle: handle.clone(),
+            handle: sandbox.handle().clone(),
             places: Arc::new(Semaphore::new(places)),
             waiting: AtomicU32::new(0),
             turn: Arc::default(),
@@ -181,20 +184,17 @@ impl Server {
     /// When there is no result.
     pub async fn call(
         self: &Arc<Self>,
-        tool: &str,
-        identity: Digest,
+        tool: &RemoteBody,
         arguments: Value,
+        mirrored: &[Mirrored],
         progress: Option<ProgressSink>,
         limits: &EffectiveLimits,
     ) -> std::result::Result<Returned, CallError> {
-        let client = self.client().await?;
-        // It may have come back as another.
-        if self.offered(tool) != Some(identity) {
-            let message = "the tool is not what it was when it was approved, and is off";
-            let help = format!("`toolcell list` says what became of `{}.{tool}`", self.component);
-            return Err(CallError::new(ErrorKind::ToolInactive, message).help(help));
+        let mut answered = self.try_call(tool, arguments.clone(), mirrored, progress.clone()).await?;
+        if matches!(answered, Err(Failure::Expired)) {
+            // It forgets sessions that nobody uses, and has not taken the call.
+            answered = self.try_call(tool, arguments, mirrored, progress).await?;
         }
-        let answered = client.call(tool, arguments, progress).await;
         match answered {
             Ok(result) => {
                 self.state().failures = 0;
@@ -209,8 +209,34 @@ impl Server {
                 let message = "the tool's server gave no result that can be read";
                 Err(CallError::new(ErrorKind::ToolError, message))
             }
-            Err(Failure::Gone(why)) => Err(self.unavailable(&why)),
+            Err(failure @ (Failure::Gone(_) | Failure::Expired | Failure::Status(_))) => {
+                Err(self.unavailable(&failure.to_string()))
+            }
         }
+    }
+
+    async fn try_call(
+        self: &Arc<Self>,
+        tool: &RemoteBody,
+        arguments: Value,
+        mirrored: &[Mirrored],
+        progress: Option<ProgressSink>,
+    ) -> std::result::Result<std::result::Result<Value, Failure>, CallError> {
+        let client = self.client().await?;
+        // It may have come back as another.
+        if self.offered(&tool.name) != Some(tool.identity) {
+            let message = "the tool is not what it was when it was approved, and is off";
+            let help = format!("`toolcell list` says what became of `{}.{}`", self.component, tool.name);
+            return Err(CallError::new(ErrorKind::ToolInactive, message).help(help));
+        }
+        let answered = client.call(&tool.name, arguments, mirrored, progress).await;
+        if matches!(answered, Err(Failure::Expired)) {
+            let mut state = self.state();
+            if state.client.as_ref().is_some_and(|known| Arc::ptr_eq(known, &client)) {
+                state.client = None;
+            }
+        }
+        Ok(answered)
     }
 
     /// Ends it for good. The token is cancelled once it is gone.
@@ -256,11 +282,9 @@ impl Server {
     fn live(&self) -> Option<Arc<Client>> {
         let mut state = self.state();
         let client = state.client.clone()?;
-        if !client.link.is_closed() {
-            return Some(client);
-        }
+        let Some(why) = client.link.closed() else { return Some(client) };
         state.client = None;
-        state.failed("it ended");
+        state.failed(&why);
         None
     }
 
@@ -280,7 +304,8 @@ impl Server {
     async fn connect(self: &Arc<Self>) -> std::result::Result<(Vec<Offer>, Vec<(String, String)>), String> {
         let changed = Arc::new(Notify::new());
         let opening = async {
-            let client = Client::open(self.reach.link(self.most, Arc::clone(&changed)).await?).await?;
+            let client =
+                Client::open(self.reach.link(self.most, &self.handle, Arc::clone(&changed)).await?).await?;
             let definitions = client.list().await?;
             Ok((client, definitions))
         };
@@ -296,7 +321,16 @@ impl Server {
             }
         };
         let client = Arc::new(client);
-        let (offers, refused) = offers(&self.name, definitions);
+        let (mut offers, mut refused) = offers(&self.name, definitions);
+        if self.reach.has_headers() {
+            offers.retain(|offer| match mirrored(&offer.input_schema) {
+                Ok(_) => true,
+                Err(why) => {
+                    refused.push((offer.name.clone(), format!("its input schema: {why}")));
+                    false
+                }
+            });
+        }
         {
             let mut state = self.state();
             if state.is_closed {
@@ -305,8 +339,8 @@ impl Server {
             state.client = Some(Arc::clone(&client));
         }
         self.note(&offers);
-        tokio::spawn(follow(Arc::downgrade(self), Arc::downgrade(&client), changed));
-        tokio::spawn(async move { client.subscribe().await });
+        tokio::spawn(follow(Arc::downgrade(self), Arc::downgrade(&client), Arc::clone(&changed)));
+        tokio::spawn(async move { client.subscribe(&changed).await });
         Ok((offers, refused))
     }
 
@@ -358,7 +392,7 @@ async fn follow(server: Weak<Server>, client: Weak<Client>, changed: Arc<Notify>
         changed.notified().await;
         tokio::time::sleep(TOGETHER).await;
         let (Some(server), Some(client)) = (server.upgrade(), client.upgrade()) else { return };
-        if client.link.is_closed() {
+        if client.link.closed().is_some() {
             return;
         }
         if let Ok(Ok(definitions)) = tokio::time::timeout(server.start_timeout, client.list()).await {

@@ -37,7 +37,10 @@ impl Server {
     ) -> Response<Reply> {
         let (id, method) = match &message {
             Message::Request { id, method, params } => {
-                if let Err(refusal) = era::check(headers, method, params) {
+                let name = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
+                let tool = (method == "tools/call").then(|| caller.client.session.get(name)).flatten();
+                let mirrored = tool.as_ref().map(|tool| tool.mirrored()).unwrap_or_default();
+                if let Err(refusal) = era::check(headers, method, params, mirrored) {
                     return reply::refused(StatusCode::BAD_REQUEST, refusal, id);
                 }
                 (id.clone(), method.clone())
