@@ -457,6 +457,36 @@ async fn arguments_are_repeated_in_headers_where_that_is_wanted() {
 }
 
 #[tokio::test]
+async fn what_tells_of_changes_is_asked_for_again_when_it_is_cut() {
+    let listed = AtomicUsize::new(0);
+    let far = HttpServer::answering(move |asked| {
+        let message: Value = serde_json::from_slice(&asked.body).unwrap();
+        let result = match message["method"].as_str() {
+            Some("server/discover") => {
+                json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": { "listChanged": true } } })
+            }
+            Some("tools/list") if listed.fetch_add(1, Ordering::Relaxed) == 0 => {
+                json!({ "tools": [definition("a")] })
+            }
+            Some("tools/list") => json!({ "tools": [definition("a"), definition("b")] }),
+            Some("subscriptions/listen") => return ok(&[EVENTS], b": nothing\n\n"),
+            _ => json!({ "content": [{ "type": "text", "text": "ok" }] }),
+        };
+        ok(&[JSON], json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string().as_bytes())
+    });
+    let runtime = runtime(&far.origin(), "");
+    let mut changes = runtime.changes();
+    tokio::time::timeout(Duration::from_secs(60), changes.changed()).await.unwrap().unwrap();
+    assert!(call(&runtime, "a", json!({})).await.is_success());
+    let asked = methods(&far);
+    assert_eq!(
+        asked.iter().filter(|method| *method == "server/discover").count(),
+        1,
+        "it is one connection: {asked:?}"
+    );
+}
+
+#[tokio::test]
 async fn it_proves_who_it_is() {
     let line = CommandLine::new();
     let far = own(&line, &[]);

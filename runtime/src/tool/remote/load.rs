@@ -1,7 +1,7 @@
 //! From the servers of a configuration to tools: each is started and asked, all at the same time, within its time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use toolcell_package::Hints;
@@ -67,6 +67,25 @@ pub(crate) fn load(
     }
     remotes.servers = servers;
     Ok(remotes)
+}
+
+/// The tools of a server that was not there when it was loaded, once it is. None where nobody needs it any more. Must be
+/// awaited on the reactor.
+///
+/// # Errors
+/// When a glob of its settings is none.
+pub(crate) async fn arrived(
+    config: &McpConfig,
+    server: &Weak<Server>,
+    scopes: [&Limits; 2],
+    pins: &Pins,
+) -> Option<Result<Remotes>> {
+    let (offers, refused) = Server::arrives(Weak::clone(server)).await?;
+    let server = server.upgrade()?;
+    let loader = Loader { config, server: &server, scopes };
+    // What would be told of it is told when the configuration is loaded again.
+    let tools = loader.tools(offers, refused, pins, &mut Vec::new());
+    Some(tools.map(|tools| Remotes { servers: vec![Arc::clone(&server)], tools }))
 }
 
 /// Opens all servers at once, on a thread of its own: the caller may be one that must not wait.

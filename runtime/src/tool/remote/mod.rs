@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::policy::Digest;
 use crate::tool::ArgumentSchema;
-pub(crate) use load::{Remotes, load};
+pub(crate) use load::{Remotes, arrived, load};
 pub(crate) use server::Server;
 
 /// What is called when a tool of another server is.

@@ -1,36 +1,29 @@
 //! One server: the connection to it as long as there is one, and how it comes back.
 
+mod calls;
+
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::RemoteBody;
 use super::catalog::{Offer, offers};
 use super::client::Client;
-use super::message::Failure;
-use super::pending::ProgressSink;
 use super::reach::{Reach, place};
-use super::result::{refused, returned};
-use crate::call::{CallError, ErrorKind, Returned};
+use crate::call::CallError;
 use crate::config::McpConfig;
 use crate::error::Result;
-use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{Redactor, clean};
 use crate::policy::Digest;
 use crate::sandbox::Sandbox;
-use crate::tool::mirrored::{Mirrored, mirrored};
+use crate::tool::mirrored::mirrored;
 
-/// Calls that may wait for their turn at one server, as many as wait for cells by default.
-const MAX_WAITING: u32 = 1024;
-
-/// How long one may wait, as long as for a cell by default.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The shortest pause before one is tried again that was not there at the start.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause before a server is started again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -73,15 +66,6 @@ struct State {
     /// Its tools as it offered them last.
     offered: BTreeMap<String, Digest>,
     is_closed: bool,
-}
-
-/// A waiting call; leaving the queue in whatever way is counted.
-struct Queued<'a>(&'a AtomicU32);
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Server {
@@ -155,88 +139,31 @@ impl Server {
         self.connect().await
     }
 
-    /// A place among the calls that run there. Must be polled where timers are in reach.
-    ///
-    /// # Errors
-    /// `busy`, with the setting that allows more.
-    pub async fn enter(&self) -> std::result::Result<OwnedSemaphorePermit, CallError> {
-        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let busy = |what: &str| {
-            let message = format!("{what} for this tool's server; try again later");
-            CallError::new(ErrorKind::Busy, message)
-                .help(format!("raise `{}.concurrent_calls`", self.component))
-        };
-        let _queued = Queued(&self.waiting);
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
-            return Err(busy("too many calls are waiting"));
-        }
-        match tokio::time::timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(busy("calls have been waiting for half a minute")),
-        }
+    /// Whether it has not been reached yet.
+    pub fn is_absent(&self) -> bool {
+        let state = self.state();
+        state.client.is_none() && state.offered.is_empty() && !state.is_closed
     }
 
-    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
-    ///
-    /// # Errors
-    /// When there is no result.
-    pub async fn call(
-        self: &Arc<Self>,
-        tool: &RemoteBody,
-        arguments: Value,
-        mirrored: &[Mirrored],
-        progress: Option<ProgressSink>,
-        limits: &EffectiveLimits,
-    ) -> std::result::Result<Returned, CallError> {
-        let mut answered = self.try_call(tool, arguments.clone(), mirrored, progress.clone()).await?;
-        if matches!(answered, Err(Failure::Expired)) {
-            // It forgets sessions that nobody uses, and has not taken the call.
-            answered = self.try_call(tool, arguments, mirrored, progress).await?;
-        }
-        match answered {
-            Ok(result) => {
-                self.state().failures = 0;
-                returned(result)
+    /// Goes on trying to reach a server that was not there, with ever longer pauses; what it offers once it is. None where
+    /// nobody needs it any more. Must be awaited on the reactor.
+    pub(super) async fn arrives(server: Weak<Self>) -> Option<(Vec<Offer>, Vec<(String, String)>)> {
+        loop {
+            let pause = {
+                let state = server.upgrade()?;
+                let state = state.state();
+                let left = state.retry_at.map(|at| at.saturating_duration_since(Instant::now()));
+                left.unwrap_or_default().max(SHORTEST_PAUSE)
+            };
+            tokio::time::sleep(pause).await;
+            let server = server.upgrade()?;
+            if !server.is_absent() {
+                return None;
             }
-            Err(Failure::Refused(error)) => {
-                self.state().failures = 0;
-                Ok(refused(&error))
-            }
-            Err(Failure::TooLong) => Err(too_long(limits)),
-            Err(Failure::Unreadable) => {
-                let message = "the tool's server gave no result that can be read";
-                Err(CallError::new(ErrorKind::ToolError, message))
-            }
-            Err(failure @ (Failure::Gone(_) | Failure::Expired | Failure::Status(_))) => {
-                Err(self.unavailable(&failure.to_string()))
+            if let Ok(found) = server.open().await {
+                return Some(found);
             }
         }
-    }
-
-    async fn try_call(
-        self: &Arc<Self>,
-        tool: &RemoteBody,
-        arguments: Value,
-        mirrored: &[Mirrored],
-        progress: Option<ProgressSink>,
-    ) -> std::result::Result<std::result::Result<Value, Failure>, CallError> {
-        let client = self.client().await?;
-        // It may have come back as another.
-        if self.offered(&tool.name) != Some(tool.identity) {
-            let message = "the tool is not what it was when it was approved, and is off";
-            let help = format!("`toolcell list` says what became of `{}.{}`", self.component, tool.name);
-            return Err(CallError::new(ErrorKind::ToolInactive, message).help(help));
-        }
-        let answered = client.call(&tool.name, arguments, mirrored, progress).await;
-        if matches!(answered, Err(Failure::Expired)) {
-            let mut state = self.state();
-            if state.client.as_ref().is_some_and(|known| Arc::ptr_eq(known, &client)) {
-                state.client = None;
-            }
-        }
-        Ok(answered)
     }
 
     /// Ends it for good. The token is cancelled once it is gone.
@@ -356,12 +283,6 @@ impl Server {
         }
     }
 
-    fn unavailable(&self, why: &str) -> CallError {
-        let message = "the tool's server cannot be reached; try again later";
-        let help = format!("`{}`: {}", self.component, self.words(why));
-        CallError::new(ErrorKind::Unavailable, message).help(help)
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -399,11 +320,4 @@ async fn follow(server: Weak<Server>, client: Weak<Client>, changed: Arc<Notify>
             server.note(&offers(&server.name, definitions).0);
         }
     }
-}
-
-fn too_long(limits: &EffectiveLimits) -> CallError {
-    let allowed = limits.get(Limit::ResultBytes);
-    let hit = limits.hit(Limit::ResultBytes, allowed.saturating_add(1));
-    let message = format!("the result is larger than {}; ask for a smaller part", hit.allowed);
-    CallError::new(ErrorKind::ResultTooLarge, message).help(advice(&hit)).limit(hit)
 }

@@ -126,9 +126,24 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    const MOST: usize = 64;
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn a_stream_says_the_same_however_it_is_cut(
+            lines in proptest::collection::vec("(data|event|id|retry|x)?:? ?[a-zé0-9]{0,9}(\n|\r|\r\n){1,2}", 0..20),
+            size in 1_usize..40,
+        ) {
+            let text = lines.concat();
+            prop_assert_eq!(messages(&text, size), messages(&text, text.len().max(1)));
+        }
+    }
+
+    const MOST: usize = 512;
 
     /// The messages of a stream that comes in pieces of that many bytes.
     fn messages(text: &str, size: usize) -> Vec<String> {
@@ -159,7 +174,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_not_kept() {
         let line = format!("data: {}\n\n", "x".repeat(MOST + 1));
-        let many = "data: 0123456789\n".repeat(10);
+        let many = "data: 0123456789\n".repeat(60);
         let endless = "x".repeat(MOST * 2);
         for text in [line, many, endless] {
             for size in [1, 7, text.len()] {

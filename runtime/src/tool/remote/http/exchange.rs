@@ -41,12 +41,15 @@ pub(super) struct Asked {
     pub is_handshake: bool,
     /// Whether it names a session.
     pub is_in_session: bool,
+    /// Whether its answer is what is told from now on.
+    pub is_subscription: bool,
 }
 
 /// What waits for an answer.
 struct Awaited {
     id: u64,
     progress: Option<ProgressSink>,
+    is_subscription: bool,
 }
 
 /// A stream of messages that is being read.
@@ -59,11 +62,11 @@ struct Stream {
 impl Shared {
     /// Sends a message and gives its answer.
     pub async fn exchange(self: Arc<Self>, asked: Asked) -> Result<Value, Failure> {
-        let Asked { id, request, progress, is_handshake, is_in_session } = asked;
+        let Asked { id, request, progress, is_handshake, is_in_session, is_subscription } = asked;
         let Arrived { response, connection } =
             self.place.send(request).await.map_err(|why| self.lost(&why))?;
         let (head, body) = response.into_parts();
-        let awaited = Awaited { id, progress };
+        let awaited = Awaited { id, progress, is_subscription };
         match head.status {
             StatusCode::NOT_FOUND if is_in_session => return Err(Failure::Expired),
             status if !status.is_success() => return Err(self.refused(&head, body, connection).await),
@@ -109,13 +112,15 @@ impl Shared {
     /// The answer in a stream. One that ends before is taken up again where its server has said how.
     async fn streamed(self: &Arc<Self>, mut stream: Stream, awaited: &Awaited) -> Result<Value, Failure> {
         for _ in 0..MAX_RESUMED {
-            while let Some(message) = self.next(&mut stream).await? {
+            while let Some(message) =
+                self.next(&mut stream).await.map_err(|failure| self.ended(failure, awaited))?
+            {
                 if let Some(end) = self.heard(&message, Some(awaited)) {
                     self.drain(stream);
                     return end;
                 }
             }
-            stream = self.resumed(stream.events).await?;
+            stream = self.resumed(stream.events).await.map_err(|failure| self.ended(failure, awaited))?;
         }
         Err(Failure::Unreadable)
     }
@@ -130,7 +135,7 @@ impl Shared {
                 None => return Ok(None),
                 // Whatever cut it may have let the server go on: the stream may be taken up again.
                 Some(Err(_)) if stream.events.last_id().is_some() => return Ok(None),
-                Some(Err(error)) => return Err(self.lost(&super::place::broken(&error))),
+                Some(Err(error)) => return Err(Failure::Gone(super::place::broken(&error))),
                 Some(Ok(frame)) => frame,
             };
             if let Ok(piece) = frame.into_data() {
@@ -139,19 +144,27 @@ impl Shared {
         }
     }
 
+    /// Why a stream ended. What lies between cuts those on which little is said, so that the end of a subscription says nothing of
+    /// the server.
+    fn ended(&self, failure: Failure, awaited: &Awaited) -> Failure {
+        match failure {
+            Failure::Gone(why) if !awaited.is_subscription => self.lost(&why),
+            failure => failure,
+        }
+    }
+
     async fn resumed(&self, mut events: Events) -> Result<Stream, Failure> {
         let id = events.last_id().and_then(|id| HeaderValue::from_str(id).ok());
         let Some(id) = id.filter(|_| self.is_in_session()) else {
-            return Err(self.lost("it ended a stream without the answer"));
+            return Err(Failure::Gone("it ended a stream without the answer".to_owned()));
         };
         sleep(events.retry().unwrap_or(RESUMING).min(LONGEST_RESUMING)).await;
         let mut request = self.in_session(self.place.get());
         request.headers_mut().insert("last-event-id", id);
-        let Arrived { response, connection } =
-            self.place.send(request).await.map_err(|why| self.lost(&why))?;
+        let Arrived { response, connection } = self.place.send(request).await.map_err(Failure::Gone)?;
         let (head, body) = response.into_parts();
         if head.status != StatusCode::OK || kind(&head.headers) != Kind::Events {
-            return Err(self.lost("it ended a stream without the answer"));
+            return Err(Failure::Gone("it ended a stream without the answer".to_owned()));
         }
         events.resumed();
         Ok(Stream { body, connection, events })

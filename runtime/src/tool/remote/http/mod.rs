@@ -111,16 +111,17 @@ impl Http {
         let params = params(id);
         let is_current = params.pointer(VERSION_IN_MESSAGE).is_some();
         let request = shared.message(id, method, params, mirrored)?;
-        let is_handshake = method == "initialize";
+        let (is_handshake, is_subscription) = (method == "initialize", method == "subscriptions/listen");
         let asked = Asked {
             id,
             request,
             progress,
             is_handshake,
             is_in_session: !is_current && shared.is_in_session(),
+            is_subscription,
         };
         // A subscription is one of what there will be, which ends with the last request.
-        let end = if method == "subscriptions/listen" { &shared.over } else { &shared.stop }.clone();
+        let end = if is_subscription { &shared.over } else { &shared.stop }.clone();
         let exchange = Arc::clone(shared).exchange(asked);
         let task = shared.handle.spawn(async move {
             tokio::select! {
