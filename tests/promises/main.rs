@@ -39,6 +39,7 @@ mod a_secret_is_in_nothing_that_a_tool_says;
 mod a_server_keeps_up;
 mod a_server_over_http_is_guarded;
 mod a_server_reloads;
+mod a_server_runs_in_many_instances;
 mod a_server_speaks_over_http;
 mod a_server_speaks_the_model_context_protocol;
 mod a_server_tells_of_changed_tools;
