@@ -72,6 +72,11 @@ fn of_the_model_context_protocol_from_before() {
 }
 
 #[test]
+fn of_langchain_and_openais_agents() {
+    check_with("frameworks/requirements.txt", "check_frameworks.py");
+}
+
+#[test]
 fn of_the_inspector_which_finds_no_fault_in_the_schemas() {
     let line = CommandLine::new();
     let installed = ended(Command::new(repository().join("tests/clients/node.sh")).arg("--installed"));
