@@ -11,6 +11,7 @@ use super::hooks::HookConfig;
 use super::rules::DeclaredHints;
 use super::server::Server;
 use super::settings::Config;
+use super::shared::{Shared, show_source};
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
 use crate::policy::{HttpGrant, Rule, SecretSource};
 
@@ -19,7 +20,8 @@ impl Config {
     /// the names.
     pub fn show(&self) -> Value {
         let components = self.components.iter().map(|component| {
-            let limits = Limits::resolve([&self.limits, &component.limits]);
+            let shipped = component.source.default_limits();
+            let limits = Limits::resolve([&shipped, &self.limits, &component.limits]);
             (component.name.clone(), show_component(component, &limits, &self.limits))
         });
         let mut shown = json!({
@@ -72,16 +74,9 @@ impl Config {
     /// Where tokens come from, never what they are.
     fn show_server(&self) -> Value {
         let server = &self.server;
-        let tokens = server.tokens.iter().map(|(name, source)| {
-            let source = match source {
-                SecretSource::Env(name) => json!({ "env": name }),
-                SecretSource::File(path) => json!({ "file": path.display().to_string() }),
-                SecretSource::Value(_) => "set by the program".into(),
-            };
-            (name.clone(), source)
-        });
+        let tokens = server.tokens.iter().map(|(name, source)| (name.clone(), show_source(source)));
         let time = |time: Duration| Value::from(humantime::format_duration(time).to_string());
-        let all: [(&str, Value); 12] = [
+        let all: [(&str, Value); 13] = [
             ("hosts", json!(server.hosts)),
             ("origins", json!(server.origins)),
             ("tokens", Value::Object(tokens.collect())),
@@ -94,7 +89,9 @@ impl Config {
             ("body_timeout", time(server.body_timeout)),
             ("write_timeout", time(server.write_timeout)),
             ("drain_timeout", time(server.drain_timeout)),
+            ("shared", server.shared.as_ref().map_or(Value::Null, Shared::show)),
         ];
+        let all = all.into_iter().filter(|(_, value)| !value.is_null());
         let shown = all.map(|(name, value)| (name.to_owned(), self.place(&format!("server.{name}"), value)));
         Value::Object(Map::from_iter(shown))
     }
@@ -218,7 +215,8 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
     shown.insert("grant".to_owned(), grant);
     shown.insert("limits".to_owned(), show_limits(limits));
     let tools = component.tool_settings.iter().map(|(name, settings)| {
-        let limits = Limits::resolve([outer, &component.limits, &settings.limits]);
+        let shipped = component.source.default_limits();
+        let limits = Limits::resolve([&shipped, outer, &component.limits, &settings.limits]);
         let mut tool = json!({ "limits": show_limits(&limits) });
         if let Some(object) = tool.as_object_mut() {
             let hints = component.hints_of(&[name]);

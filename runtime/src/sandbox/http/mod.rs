@@ -2,8 +2,7 @@
 //! asked, by which address, with which headers and for how much is decided here.
 //!
 //! In reading order: `access` (what is granted), `handler` (a request is judged), `exchange` (it is sent, and its
-//! response comes: the one place by which either crosses), `body` (both ways, bounded), `pool` (connections that are
-//! used again), `meter` (what a call used of its limits), `code` (errors as guests read them).
+//! response comes: the one place by which either crosses), `body` (both ways, bounded), `meter` (what a call used of its limits), `code` (errors as guests read them).
 
 mod access;
 mod body;
@@ -11,7 +10,6 @@ mod code;
 mod exchange;
 mod handler;
 mod meter;
-mod pool;
 
 use std::sync::Arc;
 
