@@ -30,6 +30,7 @@ fn help_is_there_for_every_command() {
         "approvals allow",
         "approvals revoke",
         "approvals reset",
+        "test",
         "trust",
         "cache",
         "cache list",

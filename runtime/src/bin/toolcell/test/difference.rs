@@ -28,6 +28,14 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = match self.what.as_str() {
+            "contains" | "logs" => Some("is not in"),
+            "lacks" => Some("is in"),
+            _ => None,
+        };
+        if let Some(part) = part {
+            return write!(formatter, "{}: {} {part} {}", self.what, self.expected, self.actual);
+        }
         let (expected, actual) = (shown(&self.expected), shown(&self.actual));
         if !expected.contains('\n') && !actual.contains('\n') {
             return write!(
