@@ -8,6 +8,7 @@ mod a_call_costs_little;
 mod a_call_gives_a_result;
 mod a_call_is_a_span_of_its_callers_trace;
 mod a_call_is_repeated_stored_or_put_off;
+mod a_call_takes_no_more_instructions;
 mod a_command_hook_has_its_bounds;
 mod a_component_hook_is_granted_nothing;
 mod a_configuration_names_its_hooks;
