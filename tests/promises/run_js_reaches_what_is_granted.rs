@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolcell::config::Folders;
 use toolcell::policy::StateScope;
 use toolcell::{
     Access, Content, ErrorKind, Grant, Limits, Outcome, Runtime, Status, ToolCall, ToolComponent,
@@ -159,7 +160,9 @@ async fn there_is_no_other_way_out() {
 
 #[tokio::test]
 async fn members_of_the_state_last_as_long_as_their_session() {
-    let runtime = running(Grant::none().state(StateScope::Session), Limits::new());
+    let home = tempfile::tempdir().unwrap();
+    let js = ToolComponent::builtin("js").grant(Grant::none().state(StateScope::Session));
+    let runtime = built(builder().folders(Folders::under(home.path())).component(js));
     let counted = async |session: &str| {
         let code = json!({ "code": "state.n = (state.n ?? 0) + 1" });
         runtime.session(session).call(ToolCall::new("run_js", code)).await.structured.unwrap()["value"]
@@ -198,7 +201,10 @@ const HOSTILE: [(&str, &[ErrorKind]); 22] = [
     ("let a = []; for (let i = 0; i < 1e5; i++) a = [a]; JSON.stringify(a)", &[ErrorKind::StackOverflow]),
     ("eval('['.repeat(100000))", &[ErrorKind::StackOverflow]),
     ("const o = { get x() { return this.x } }; o.x", &[ErrorKind::StackOverflow]),
-    ("while (true) console.log('x'.repeat(1000))", &[ErrorKind::ResourceLimit, ErrorKind::Timeout]),
+    (
+        "while (true) console.log('x'.repeat(1000))",
+        &[ErrorKind::ResourceLimit, ErrorKind::ResultTooLarge, ErrorKind::Timeout],
+    ),
 ];
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::mcp;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
-    export, init, jsonl, list, new, output, pack, replay, trust, wit,
+    export, init, jsonl, list, new, output, pack, replay, test, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -50,6 +50,8 @@ pub(crate) enum Command {
     New(new::NewArgs),
     /// Build a Rust project into a component with its documentation
     Build(build::BuildArgs),
+    /// Run cases of tools, and say where they differ from what is expected
+    Test(test::TestArgs),
     /// Put a component's documentation and hints beside its code
     Pack(pack::PackArgs),
     /// Write the WIT package that tools include
@@ -87,6 +89,7 @@ impl Command {
             Self::Mcp(args) => args.tools.json,
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
+            Self::Test(args) => args.tools.json,
             Self::Audit(args) => args.is_json(),
             Self::Approvals(args) => args.is_json(),
             Self::Cache(args) => args.is_json(),
@@ -113,6 +116,7 @@ impl Command {
             Self::Check(args) => check::run(&args),
             Self::New(args) => new::run(args),
             Self::Build(args) => build::run(args),
+            Self::Test(args) => test::run(&args),
             Self::Pack(args) => pack::run(args),
             Self::Wit(args) => wit::run(args),
             Self::Output(args) => output::run(&args),

@@ -40,6 +40,7 @@ mod servers;
 #[cfg(feature = "otel")]
 mod spans;
 mod terminal;
+mod test;
 mod toolset;
 mod trust;
 mod watching;
