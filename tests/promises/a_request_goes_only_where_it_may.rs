@@ -322,15 +322,3 @@ async fn what_only_reads_sends_only_what_is_said_to_read() {
     );
     assert_eq!(server.asked().len(), 1);
 }
-
-#[tokio::test]
-async fn a_recording_of_it_is_marked_as_one_that_cannot_be_replayed() {
-    let server = HttpServer::saying("ok");
-    let runtime = calling([to(&server.origin())]);
-    let recorder = toolcell::Recorder::new();
-    let arguments = send(target("http", &format!("127.0.0.1:{}", server.port()), "/"), json!([]));
-    let outcome = runtime.call(ToolCall::new("send", arguments)).record(&recorder).await;
-    assert_eq!(body(&outcome), "ok");
-    let recording = recorder.finish().unwrap();
-    assert!(recording.unreplayable().is_some_and(|why| why.contains("over HTTP")), "{recording:?}");
-}

@@ -31,6 +31,8 @@ mod a_native_tool_is_held_to_its_bounds;
 mod a_program_calls_tools_by_json_lines;
 mod a_provider_is_held_to_what_it_announced;
 mod a_recorded_call_is_made_again;
+mod a_recorded_request_is_answered_again;
+mod a_recording_from_a_stranger_harms_nobody;
 mod a_request_goes_only_where_it_may;
 mod a_response_has_its_bounds;
 mod a_rule_holds_by_every_spelling;
