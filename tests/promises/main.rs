@@ -54,6 +54,7 @@ mod a_tool_cannot_see_what_is_not_granted;
 mod a_tool_cannot_touch_what_is_denied;
 mod a_tool_comes_and_goes_while_calls_run;
 mod a_tool_keeps_what_it_may;
+mod a_tool_speaks_tls;
 mod a_web_tool_reads_what_it_may;
 mod an_agent_loop_answers_every_call;
 mod an_argument_is_mended_or_refused;
