@@ -18,6 +18,7 @@ pub mod runtime;
 pub mod sandbox;
 pub mod schema;
 pub mod server;
+pub mod shared;
 mod telemetry;
 pub mod tool;
 

@@ -72,6 +72,13 @@ impl OriginPattern {
     }
 }
 
+impl From<Origin> for OriginPattern {
+    /// The pattern of this origin alone.
+    fn from(origin: Origin) -> Self {
+        Self { scheme: origin.scheme, host: HostPattern::Exactly(origin.host), port: origin.port }
+    }
+}
+
 impl HostPattern {
     fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {

@@ -373,6 +373,7 @@ impl Loader<'_> {
                 entry: Arc::new(candidate.entry),
             },
             output: OnceLock::new(),
+            mirrored: OnceLock::new(),
         }))
     }
 

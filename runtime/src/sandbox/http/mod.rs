@@ -3,8 +3,7 @@
 //!
 //! In reading order: `access` (what is granted), `taped` and `answer` (a request is recorded, or answered by a
 //! recording), `handler` (it is judged), `exchange` (it is sent, and its response comes: the one place by which either
-//! crosses), `body` (both ways, bounded), `pool` (connections that are used again), `meter` (what a call used of its
-//! limits), `code` (errors as guests read them).
+//! crosses), `body` (both ways, bounded), `meter` (what a call used of its limits), `code` (errors as guests read them).
 
 mod access;
 mod answer;
@@ -13,7 +12,6 @@ mod code;
 mod exchange;
 mod handler;
 mod meter;
-mod pool;
 mod taped;
 
 use std::sync::Arc;
