@@ -6,7 +6,7 @@ pub mod config;
 pub mod error;
 pub mod format;
 pub mod hook;
-mod kept;
+pub mod kept;
 pub mod limits;
 pub mod net;
 pub mod output;

@@ -6,6 +6,8 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "mcp")]
 use crate::mcp;
+#[cfg(feature = "state")]
+use crate::state;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
     export, init, jsonl, list, new, output, pack, replay, test, trust, wit,
@@ -64,6 +66,9 @@ pub(crate) enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Trust the toolcell.toml that was found here, as it is now
     Trust(trust::TrustArgs),
+    /// See what tools keep between calls, and remove it
+    #[cfg(feature = "state")]
+    State(state::StateArgs),
     /// Look after the compiled components
     Cache(cache::CacheArgs),
     /// Show the configuration that holds, or the schema of toolcell.toml
@@ -92,6 +97,8 @@ impl Command {
             Self::Test(args) => args.tools.json,
             Self::Audit(args) => args.is_json(),
             Self::Approvals(args) => args.is_json(),
+            #[cfg(feature = "state")]
+            Self::State(args) => args.json,
             Self::Cache(args) => args.is_json(),
             Self::Config(args) => args.is_json(),
             Self::Doctor(args) => args.tools.json,
@@ -123,6 +130,8 @@ impl Command {
             Self::Audit(args) => audit::run(&args),
             Self::Approvals(args) => approvals::run(&args),
             Self::Trust(args) => trust::run(&args),
+            #[cfg(feature = "state")]
+            Self::State(args) => state::run(&args),
             Self::Cache(args) => cache::run(&args),
             Self::Config(args) => config::run(&args),
             Self::Completions(args) => completions::run(&args),

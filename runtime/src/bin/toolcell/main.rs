@@ -39,6 +39,8 @@ mod report;
 mod servers;
 #[cfg(feature = "otel")]
 mod spans;
+#[cfg(feature = "state")]
+mod state;
 mod terminal;
 mod test;
 mod toolset;
