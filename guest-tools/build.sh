@@ -4,7 +4,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tools=(basics fetch files plan weather)
+tools=(basics fetch files plan shell weather)
 
 # In a shell of its own: the host's compiler, not the guests', builds the packer.
 (

@@ -1,6 +1,7 @@
 //! What a subscriber of `tracing` sees of calls. The names and fields here are stable; ARCHITECTURE.md lists them. Where no
 //! subscriber is installed, each of these is one load of an atomic.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use tracing::field::Empty;
@@ -61,6 +62,11 @@ pub(crate) fn called(span: &Span, outcome: &Outcome) {
         span.record("http_requests", outcome.usage.http_requests);
     }
     info!(name: "toolcell.outcome", target: TARGET, parent: span, status, kind, duration_ms);
+}
+
+/// Polls `future` inside of `span`, where it is: futures that take it in would move it.
+pub(crate) async fn within<F: Future>(span: &Span, mut future: Pin<&mut F>) -> F::Output {
+    std::future::poll_fn(move |context| span.in_scope(|| future.as_mut().poll(context))).await
 }
 
 /// One run of a hook's `step`: `pre`, `around` or `post`. [`decided`] says what it decided.

@@ -1,5 +1,6 @@
 //! Hooks run in the order in which they are registered, from the outside in and back, and none is skipped that began.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,17 +17,27 @@ fn probing() -> RuntimeBuilder {
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
-/// Writes down what it sees, and does in `pre` and `post` what it is told to.
+/// Writes down what it sees, and does in each step what it is told to.
 struct Scribe {
     name: &'static str,
     seen: Seen,
     pre: fn() -> HookResult<Pre>,
+    before: fn() -> HookResult<()>,
+    after: fn() -> HookResult<()>,
     post: fn(&Response) -> HookResult<Post>,
 }
 
 impl Scribe {
     fn new(name: &'static str, seen: &Seen) -> Self {
-        Self { name, seen: Arc::clone(seen), pre: || Ok(Pre::pass()), post: |_| Ok(Post::Accept) }
+        let (before, after) = (|| Ok(()), || Ok(()));
+        Self {
+            name,
+            seen: Arc::clone(seen),
+            pre: || Ok(Pre::pass()),
+            before,
+            after,
+            post: |_| Ok(Post::Accept),
+        }
     }
 
     fn note(&self, what: &str) {
@@ -47,8 +58,10 @@ impl Hook for Scribe {
 
     async fn around(&self, _: &HookCall, next: Next<'_>) -> HookResult<Ended> {
         self.note("in");
+        (self.before)()?;
         let ended = next.run().await;
         self.note(if ended.is_success() { "out" } else { "out (failed)" });
+        (self.after)()?;
         Ok(ended)
     }
 
@@ -76,6 +89,32 @@ async fn order(tool: &str, arguments: Value, middle: fn(&mut Scribe)) -> (Vec<St
     let outcome = runtime.call(ToolCall::new(tool, arguments)).timeout(Duration::from_millis(200)).await;
     let seen = seen.lock().unwrap().clone();
     (seen, outcome)
+}
+
+/// Each way in which a call of three nested hooks can go, the middle one being what fails.
+#[tokio::test]
+async fn the_order_of_three_nested_hooks_is_as_written_whatever_happens() {
+    type Case = (&'static str, &'static str, Value, fn(&mut Scribe));
+    let text = || json!({"value": "x"});
+    let cases: [Case; 8] = [
+        ("success", "echo_string", text(), |_| {}),
+        ("denial", "echo_string", text(), |hook| hook.pre = || Ok(Pre::deny("not today"))),
+        ("guest error", "echo_result", json!({"value": {"err": "no"}}), |_| {}),
+        ("timeout", "sleep", json!({"ms": 60_000}), |_| {}),
+        ("pre hook fails", "echo_string", text(), |hook| hook.pre = || Err("no".into())),
+        ("around hook fails before", "echo_string", text(), |hook| hook.before = || Err("no".into())),
+        ("around hook fails after", "echo_string", text(), |hook| hook.after = || Err("no".into())),
+        ("post hook fails", "echo_string", text(), |hook| hook.post = |_| Err("no".into())),
+    ];
+    let mut written = String::new();
+    for (name, tool, arguments, middle) in cases {
+        let (seen, outcome) = order(tool, arguments, middle).await;
+        let end = outcome.error_kind().map_or("success", ErrorKind::as_str);
+        writeln!(written, "{name}: {} => {end}", seen.join(", ")).unwrap();
+    }
+    #[expect(clippy::print_stdout, reason = "the order is worth reading in a passing run as well")]
+    let () = println!("{written}");
+    insta::assert_snapshot!(written, @"");
 }
 
 const FIRST: [&str; 6] = ["a pre", "b pre", "c pre", "a in", "b in", "c in"];

@@ -45,6 +45,8 @@ mod a_server_speaks_the_model_context_protocol;
 mod a_server_tells_of_changed_tools;
 mod a_session_has_its_own_tools_and_groups;
 mod a_session_narrows_and_never_widens;
+mod a_shell_answers_like_bash;
+mod a_shell_ends_inside_its_limits;
 mod a_tool_cannot_change_what_it_may_only_read;
 mod a_tool_cannot_leave_its_grant;
 mod a_tool_cannot_open_special_files;

@@ -57,6 +57,11 @@ fn of_the_model_context_protocol_over_http() {
 }
 
 #[test]
+fn of_the_model_context_protocol_running_scripts() {
+    check("check_mcp_shell.py");
+}
+
+#[test]
 fn of_the_model_context_protocol_from_before() {
     check_with("earlier/requirements.txt", "check_mcp_earlier.py");
 }

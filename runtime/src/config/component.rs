@@ -8,7 +8,7 @@ use super::names::{component_name_fits, tool_name_fits};
 use super::raw::{RawComponent, RawDeterministic, RawTool};
 use super::rules::{DeclaredHints, group_fits};
 use super::validate::{Validator, reason};
-use crate::limits::{Limits, Origin};
+use crate::limits::{Limit, Limits, Origin};
 use crate::policy::{Deterministic, Digest, DirGrant, Grant, HttpGrant, deterministic_clock};
 pub use crate::schema::RepairMode;
 
@@ -24,7 +24,20 @@ pub enum Source {
     Builtin(String),
 }
 
+/// The timeout of the shipped shell where nothing else is set: what its schema says, and what scripts take.
+const SHELL_TIMEOUT: u64 = 120_000_000_000;
+
 impl Source {
+    /// What its tools have in place of the defaults of limits; whatever is set counts before it.
+    pub(crate) fn default_limits(&self) -> Limits {
+        match self {
+            Self::Builtin(name) if name == "shell" => {
+                Limits::new().with_origin(Limit::Timeout, SHELL_TIMEOUT, Origin::default())
+            }
+            _ => Limits::new(),
+        }
+    }
+
     /// The file or folder on the host, if it is one.
     pub fn path(&self) -> Option<&Path> {
         match self {

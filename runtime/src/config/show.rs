@@ -20,7 +20,8 @@ impl Config {
     /// the names.
     pub fn show(&self) -> Value {
         let components = self.components.iter().map(|component| {
-            let limits = Limits::resolve([&self.limits, &component.limits]);
+            let shipped = component.source.default_limits();
+            let limits = Limits::resolve([&shipped, &self.limits, &component.limits]);
             (component.name.clone(), show_component(component, &limits, &self.limits))
         });
         let mut shown = json!({
@@ -214,7 +215,8 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
     shown.insert("grant".to_owned(), grant);
     shown.insert("limits".to_owned(), show_limits(limits));
     let tools = component.tool_settings.iter().map(|(name, settings)| {
-        let limits = Limits::resolve([outer, &component.limits, &settings.limits]);
+        let shipped = component.source.default_limits();
+        let limits = Limits::resolve([&shipped, outer, &component.limits, &settings.limits]);
         let mut tool = json!({ "limits": show_limits(&limits) });
         if let Some(object) = tool.as_object_mut() {
             let hints = component.hints_of(&[name]);

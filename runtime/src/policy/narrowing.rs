@@ -67,7 +67,9 @@ impl Narrowing {
 
     /// Whether it takes nothing.
     pub(crate) fn is_none(&self) -> bool {
-        *self == Self::default()
+        let Self { read_only, without_dirs, withheld, without_env, without_http } = self;
+        let all = !*read_only && !*without_http;
+        all && without_dirs.is_empty() && withheld.is_empty() && without_env.is_empty()
     }
 
     /// Takes what `other` takes as well.

@@ -43,6 +43,24 @@ pub(super) struct PrivateFile {
     consequence: &'static str,
 }
 
+/// Why a file cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Damaged,
+    OtherVersion,
+    OpenToOthers,
+}
+
+impl Wrong {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Damaged => "it is damaged",
+            Self::OtherVersion => "it is of another version",
+            Self::OpenToOthers => "other users may have written it",
+        }
+    }
+}
+
 /// What every version of a file has.
 #[derive(Deserialize)]
 struct Versioned {
@@ -76,11 +94,11 @@ impl PrivateFile {
     /// # Errors
     /// When the file cannot be read, is damaged, or others may have written it.
     pub(super) fn read<C: Default + DeserializeOwned>(&self) -> Result<C> {
-        self.content()?.map_err(|message| self.damaged(message))
+        self.content()?.map_err(|wrong| self.unusable(wrong))
     }
 
-    /// The content, or (inner) what is wrong with it, in words.
-    fn content<C: Default + DeserializeOwned>(&self) -> Result<std::result::Result<C, &'static str>> {
+    /// The content, or (inner) what is wrong with it.
+    fn content<C: Default + DeserializeOwned>(&self) -> Result<std::result::Result<C, Wrong>> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(C::default())),
@@ -88,15 +106,27 @@ impl PrivateFile {
         };
         let metadata = file.metadata().map_err(Error::file("read", &self.path))?;
         if private(&metadata).is_err() {
-            return Ok(Err("other users may have written it"));
+            return Ok(Err(Wrong::OpenToOthers));
         }
         let mut text = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut text).map_err(Error::file("read", &self.path))?;
         Ok(match serde_json::from_slice::<Versioned>(&text) {
-            Err(_) => Err("it is damaged"),
-            Ok(found) if found.version != VERSION => Err("it is of another version"),
-            Ok(_) => serde_json::from_slice(&text).map_err(|_| "it is damaged"),
+            Err(_) => Err(Wrong::Damaged),
+            Ok(found) if found.version != VERSION => Err(Wrong::OtherVersion),
+            Ok(_) => serde_json::from_slice(&text).map_err(|_| Wrong::Damaged),
         })
+    }
+
+    /// The content to be changed by a call, under the lock: a damaged file is put aside, whole, and counts as empty.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is of another version, or others may have written it: it may still be of use.
+    pub(super) fn read_or_put_damaged_aside<C: Default + DeserializeOwned>(&self) -> Result<C> {
+        match self.content()? {
+            Ok(content) => Ok(content),
+            Err(Wrong::Damaged) => self.put_aside().map(|_| C::default()),
+            Err(wrong) => Err(self.unusable(wrong)),
+        }
     }
 
     /// The content to be changed by an operator's command, under the lock: a damaged file is put aside, so that what
@@ -143,8 +173,8 @@ impl PrivateFile {
         replace().map_err(Error::file("write", &self.path))
     }
 
-    fn damaged(&self, message: &str) -> Error {
-        let message = format!("{message}: {}", self.consequence);
+    fn unusable(&self, wrong: Wrong) -> Error {
+        let message = format!("{}: {}", wrong.words(), self.consequence);
         Error::file("use", &self.path)(io::Error::new(io::ErrorKind::InvalidData, message))
     }
 }

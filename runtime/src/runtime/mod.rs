@@ -226,7 +226,7 @@ pub struct Call {
     cancel: CancellationToken,
     events: EventSinks,
     /// Why it does not even begin; it is recorded all the same.
-    refusal: Option<CallError>,
+    refusal: Option<Box<CallError>>,
     deterministic: Option<Deterministic>,
     /// The recording that is made or replayed.
     tape: Option<Tape>,
@@ -247,7 +247,7 @@ impl Call {
     }
 
     fn refused(mut self, refusal: Option<CallError>) -> Self {
-        self.refusal = refusal;
+        self.refusal = refusal.map(Box::new);
         self
     }
 

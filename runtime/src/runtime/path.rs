@@ -1,10 +1,10 @@
 //! The path of one call, in the order of the steps that the architecture numbers.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
-use tracing::Instrument;
 
 use super::after::post_hooks;
 use super::answer::Answering;
@@ -35,7 +35,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let shared = Arc::clone(&call.session.runtime.shared);
     let span = telemetry::call(&call.call.name, [&call.call.meta, &call.session.state.meta]);
     let arguments = std::mem::replace(&mut call.call.arguments, Arguments::Value(Value::Null));
-    let problem = call.call.problem().map(|why| CallError::new(ErrorKind::InvalidArguments, why));
+    let problem = call.call.problem().map(|why| Box::new(CallError::new(ErrorKind::InvalidArguments, why)));
     let refusal = problem.or_else(|| call.refusal.take());
     if let Some(recorder) = call.recorder() {
         recorder.arguments(&arguments);
@@ -43,14 +43,16 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     let mut passage = Passage::of(&call, began, started);
     // Once, so that what is reloaded meanwhile is for later calls.
     let terms = shared.terms();
-    let end = async {
-        if let Some(error) = refusal {
-            return Err(error);
-        }
-        ready(&shared)?;
-        passage.ran(&shared, &call, &Whole::of(&shared, &call, &terms, started), arguments).await
+    let end = {
+        let running = pin!(async {
+            if let Some(error) = refusal {
+                return Err(*error);
+            }
+            ready(&shared)?;
+            passage.ran(&shared, &call, &Whole::of(&shared, &call, &terms, started), arguments).await
+        });
+        telemetry::within(&span, running).await
     };
-    let end = end.instrument(span.clone()).await;
     if let Some(placed) = &passage.placed {
         telemetry::found(&span, placed.tool.component());
     }

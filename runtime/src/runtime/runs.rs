@@ -70,9 +70,16 @@ impl Runs<'_> {
         };
         match &self.tool.body {
             Body::Component { component, dirs, env, http, entry } => {
-                let reach = Reach { dirs: Arc::clone(dirs), env: Arc::clone(env), http: http.clone() };
-                let ended =
-                    self.cell(component, reach, entry, arguments, events, permit).instrument(span).await;
+                let prepared = match self.prepared(component).instrument(span.clone()).await {
+                    Ok(prepared) => prepared,
+                    Err(error) => return Ended::failed(error),
+                };
+                let reach = Reach { dirs, env, http };
+                let cell = match self.cell(component, prepared, &reach, entry, arguments, events) {
+                    Ok(cell) => cell,
+                    Err(error) => return Ended::failed(error),
+                };
+                let ended = self.shared.sandbox.run(cell, permit).instrument(span).await;
                 self.announced(entry, ended)
             }
             // On the heap: the room for it would be in every call of a component.
@@ -102,20 +109,16 @@ impl Runs<'_> {
         Box::pin(sandbox.entered(self.whole.within(preparing))).await
     }
 
-    async fn cell(
+    /// Everything that its cell is made of.
+    fn cell(
         &self,
         component: &Arc<LoadedComponent>,
-        reach: Reach,
+        prepared: Arc<Prepared>,
+        reach: &Reach<'_>,
         entry: &Entry,
         arguments: Value,
         events: EventSinks,
-        permit: OwnedSemaphorePermit,
-    ) -> Ended {
-        let sandbox = &self.shared.sandbox;
-        let prepared = match self.prepared(component).await {
-            Ok(prepared) => prepared,
-            Err(error) => return Ended::failed(error),
-        };
+    ) -> Result<Cell, CallError> {
         let limits = self.whole.lower(Arc::clone(self.limits));
         if let Some(recorder) = self.call.recorder() {
             self.begin_recording(recorder, component, &arguments);
@@ -127,35 +130,32 @@ impl Runs<'_> {
             entry => (entry, arguments),
         };
         let invocation = match entry {
-            Entry::Provided { .. } => return Ended::failed(gone(self.tool)),
-            Entry::Typed { signature, typed, .. } => match entry.export(&prepared) {
-                Some(export) => {
-                    let function = Function { export, signature: Arc::clone(signature), typed: *typed };
-                    Invocation::Typed { function, arguments }
-                }
-                None => return Ended::failed(gone(self.tool)),
-            },
+            Entry::Provided { .. } => return Err(gone(self.tool)),
+            Entry::Typed { signature, typed, .. } => {
+                let export = entry.export(&prepared).ok_or_else(|| gone(self.tool))?;
+                let function = Function { export, signature: Arc::clone(signature), typed: *typed };
+                Invocation::Typed { function, arguments }
+            }
             Entry::Command => Invocation::Command {
                 stdin: arguments.to_string().into_bytes().into(),
                 name: component.owner.name.clone(),
             },
         };
-        let cell = Cell {
+        Ok(Cell {
             prepared,
             invocation,
             limits,
-            dirs: reach.dirs,
-            env: reach.env,
+            dirs: Arc::clone(reach.dirs),
+            env: Arc::clone(reach.env),
             config: Arc::clone(&component.config_of_calls),
             keeping: self.keeping(component),
-            http: reach.http,
+            http: reach.http.clone(),
             context: Arc::new(self.context()),
             cancel: self.call.cancel.clone(),
             events,
             deterministic: self.call.deterministic.or(component.deterministic),
             tape: self.call.tape.clone(),
-        };
-        sandbox.run(cell, permit).await
+        })
     }
 
     /// What values the call may keep. A replay has them from its recording.
@@ -287,10 +287,10 @@ impl Runs<'_> {
 }
 
 /// What of the host a cell reaches.
-struct Reach {
-    dirs: Arc<DirTemplate>,
-    env: Arc<BTreeMap<String, String>>,
-    http: HttpAccess,
+struct Reach<'a> {
+    dirs: &'a Arc<DirTemplate>,
+    env: &'a Arc<BTreeMap<String, String>>,
+    http: &'a HttpAccess,
 }
 
 /// The end of a native function, unless it gives more than it may.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -80,15 +81,15 @@ impl Cell {
     }
 
     /// Runs the cell and hands its report to `report` before the store is dropped: nobody waits for that.
-    pub async fn run(self, report: impl FnOnce(Ended)) {
+    pub async fn run(&self, report: impl FnOnce(Ended)) {
         let watch = Watch::new(Instant::now() + self.limits.timeout(), self.cancel.clone());
         let mut store = match self.store(&watch) {
             Ok(store) => store,
             Err(error) => return report(Ended::failed(internal(&error))),
         };
         let end = {
-            let work = AssertUnwindSafe(self.work(&mut store));
-            watched(&watch, catch_unwind(work)).await
+            let work = pin!(catch_unwind(AssertUnwindSafe(self.work(&mut store))));
+            watched(&watch, work).await
         };
         report(self.report(&mut store, end));
     }
@@ -319,16 +320,29 @@ impl Cell {
     }
 }
 
+pin_project_lite::pin_project! {
+    /// A future whose panic is its output.
+    pub(crate) struct CatchUnwind<F> {
+        #[pin]
+        future: F,
+    }
+}
+
 /// A panic of a host function ends its own call and nothing else.
-pub(crate) async fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> std::thread::Result<F::Output> {
-    let mut future = std::pin::pin!(future.0);
-    std::future::poll_fn(move |context| {
-        match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+pub(crate) fn catch_unwind<F: Future>(future: AssertUnwindSafe<F>) -> CatchUnwind<F> {
+    CatchUnwind { future: future.0 }
+}
+
+impl<F: Future> Future for CatchUnwind<F> {
+    type Output = std::thread::Result<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let future = self.project().future;
+        match std::panic::catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(panic) => Poll::Ready(Err(panic)),
         }
-    })
-    .await
+    }
 }
 
 fn unfit(violations: Vec<Violation>) -> CallError {

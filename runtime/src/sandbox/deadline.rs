@@ -5,7 +5,7 @@
 //! at every crossing between guest and host by [`Watch::check`]; the timer only wakes a guest that sleeps.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
@@ -88,8 +88,7 @@ impl Watch {
 }
 
 /// Runs `future` until it is done or `watch` says stop. Must be polled where the runtime's own timer is entered.
-pub(crate) async fn watched<F: Future>(watch: &Watch, future: F) -> Result<F::Output, Stop> {
-    let mut future = pin!(future);
+pub(crate) async fn watched<F: Future>(watch: &Watch, mut future: Pin<&mut F>) -> Result<F::Output, Stop> {
     let mut timer = pin!(tokio::time::sleep_until(watch.deadline.into()));
     let mut cancelled = pin!(watch.cancel.cancelled());
     std::future::poll_fn(move |context| {
@@ -120,20 +119,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_sleeper_and_a_spinner_are_both_stopped() {
-        let asleep = watched(&watch(Duration::from_millis(20)), std::future::pending::<()>()).await;
+        let asleep = watched(&watch(Duration::from_millis(20)), pin!(std::future::pending::<()>())).await;
         assert_eq!(asleep, Err(Stop::Deadline));
         let spinning = std::future::poll_fn(|context| {
             context.waker().wake_by_ref();
             Poll::<()>::Pending
         });
-        assert_eq!(watched(&watch(Duration::from_millis(20)), spinning).await, Err(Stop::Deadline));
+        assert_eq!(watched(&watch(Duration::from_millis(20)), pin!(spinning)).await, Err(Stop::Deadline));
     }
 
     #[tokio::test]
     async fn a_finished_future_is_not_disturbed_and_a_cancelled_one_ends() {
-        assert_eq!(watched(&watch(Duration::from_secs(60)), async { 7 }).await, Ok(7));
+        assert_eq!(watched(&watch(Duration::from_secs(60)), pin!(async { 7 })).await, Ok(7));
         let watch = watch(Duration::from_secs(60));
         watch.cancel.cancel();
-        assert_eq!(watched(&watch, std::future::pending::<()>()).await, Err(Stop::Cancelled));
+        assert_eq!(watched(&watch, pin!(std::future::pending::<()>())).await, Err(Stop::Cancelled));
     }
 }

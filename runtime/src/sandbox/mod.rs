@@ -34,6 +34,7 @@ mod typed;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -225,17 +226,23 @@ impl Sandbox {
     }
 
     /// Runs a cell where it belongs: in the caller's task, or on a guest thread if it has directories or
-    /// keeps values in a file. `permit` is
-    /// held until the store is dropped, whatever happened to the caller.
-    pub async fn run(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
-        if !cell.blocks() {
-            let mut report = None;
-            // On the heap: every future around this one is moved, and would have it inside.
-            let running = Box::pin(cell.run(|ended| report = Some(ended)));
-            Entered::new(self.handle().clone(), running).await;
-            drop(permit);
-            return report.unwrap_or_else(lost);
+    /// keeps values in a file. `permit` is held until the store is dropped, whatever happened to the caller.
+    ///
+    /// On the heap: every future around this one is moved, and would have it inside.
+    pub fn run<'a>(&'a self, cell: Cell, permit: impl Send + 'static) -> Running<'a> {
+        if cell.blocks() {
+            return Box::pin(self.run_on_thread(cell, permit));
         }
+        let running = async move {
+            let mut report = None;
+            cell.run(|ended| report = Some(ended)).await;
+            drop(permit);
+            report.unwrap_or_else(lost)
+        };
+        Box::pin(Entered::new(self.handle().clone(), running))
+    }
+
+    async fn run_on_thread(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
         // A caller that goes away takes its cell with it, but not the other calls of its token.
         cell.cancel = cell.cancel.child_token();
         let _cancelled_with_caller = cell.cancel.clone().drop_guard();
@@ -243,8 +250,8 @@ impl Sandbox {
         let begun = Instant::now();
         let (sender, receiver) = oneshot::channel();
         let limits = Arc::clone(&cell.limits);
-        let started = self.threads.run(cell.run(|report| drop(sender.send(report))), permit);
-        if started.is_err() {
+        let running = async move { cell.run(|report| drop(sender.send(report))).await };
+        if self.threads.run(running, permit).is_err() {
             return Ended::failed(CallError::new(
                 ErrorKind::Busy,
                 "the host has no thread for this call; try again",
@@ -258,6 +265,9 @@ impl Sandbox {
         }
     }
 }
+
+/// A cell on its way to its end.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Ended> + Send + 'a>>;
 
 impl Drop for Sandbox {
     fn drop(&mut self) {

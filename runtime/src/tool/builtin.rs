@@ -5,7 +5,7 @@ use crate::schema::nearest;
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
-pub const BUILTINS: [&str; 5] = ["basics", "fetch", "files", "plan", "weather"];
+pub const BUILTINS: [&str; 6] = ["basics", "fetch", "files", "plan", "shell", "weather"];
 
 /// The names of the shipped components.
 #[cfg(not(feature = "builtin-tools"))]
@@ -38,6 +38,7 @@ fn builtin(name: &str) -> Option<&'static [u8]> {
         "fetch" => Some(include_bytes!("../../../guest-tools/dist/fetch.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
         "plan" => Some(include_bytes!("../../../guest-tools/dist/plan.wasm")),
+        "shell" => Some(include_bytes!("../../../guest-tools/dist/shell.wasm")),
         "weather" => Some(include_bytes!("../../../guest-tools/dist/weather.wasm")),
         _ => None,
     }

@@ -25,7 +25,7 @@ impl ToolComponent {
         Self::from(ComponentConfig::new(name_of(path), source))
     }
 
-    /// A tool that is shipped with the runtime: `basics`, `fetch`, `files`, `plan` or `weather`.
+    /// A tool that is shipped with the runtime: `basics`, `fetch`, `files`, `plan`, `shell` or `weather`.
     pub fn builtin(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::from(ComponentConfig::new(name.clone(), Source::Builtin(name)))

@@ -324,7 +324,9 @@ impl Loader<'_> {
         let settings = self.settings(&candidate.offered);
         let nothing = Limits::new();
         let of_tool = settings.map_or(&nothing, |settings| &settings.limits);
-        let limits = Limits::resolve(self.scopes.into_iter().chain([of_tool, self.over]));
+        let shipped = self.config.source.default_limits();
+        let scopes = std::iter::once(&shipped).chain(self.scopes).chain([of_tool, self.over]);
+        let limits = Limits::resolve(scopes);
         let name = self.given_name(&candidate.offered);
         let name = tool_name(&name).map_err(|error| {
             let setting = match self.renamed(&candidate.offered) {

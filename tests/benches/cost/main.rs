@@ -13,6 +13,7 @@ mod pipeline;
 mod processes;
 mod scale;
 mod servers;
+mod shell;
 mod work;
 
 /// Makes one table.
@@ -24,11 +25,12 @@ fn main() {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }
-    let sections: [(&str, Measure); 6] = [
+    let sections: [(&str, Measure); 7] = [
         ("pipeline", pipeline::section),
         ("metering", metering::section),
         ("processes", processes::section),
         ("servers", servers::section),
+        ("shell", shell::section),
         ("threads", scale::threads),
         ("scale", scale::section),
     ];

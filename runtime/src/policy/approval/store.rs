@@ -120,7 +120,8 @@ impl Approvals {
     /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
     ///
     /// # Errors
-    /// When the store cannot be written, or is damaged: a question discards nothing.
+    /// When the store cannot be written, is of another version, or may have been written by others. A damaged one is
+    /// put aside and counts as empty.
     pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
         let pending = Pending::new(identifier()?, question, binding, now());
         self.change(|content| Ok(content.pend(pending.clone())))
@@ -222,7 +223,11 @@ impl Place {
         match self {
             Self::Folder(folder) => folder.ready()?.read(),
             #[cfg(feature = "http")]
-            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?),
+            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?)?.ok_or_else(|| {
+                let told =
+                    "the approvals in the store that instances share are damaged; nothing counts as approved";
+                Error::Approval(told.to_owned())
+            }),
         }
     }
 
@@ -232,7 +237,8 @@ impl Place {
             #[cfg(feature = "http")]
             Self::Shared(store) => store
                 .change(SHARED, |bytes| {
-                    let mut content = content(bytes).map_err(Changing::Refused)?;
+                    // What is damaged approves nothing, and must not keep others from being approved.
+                    let mut content = content(bytes).map_err(Changing::Refused)?.unwrap_or_default();
                     content.prune(now());
                     let changed = change(&mut content).map_err(Changing::Refused)?;
                     let bytes =
@@ -261,16 +267,20 @@ impl From<std::io::Error> for Changing {
     }
 }
 
+/// What is kept in a store that instances share; none if it is damaged.
+///
+/// # Errors
+/// When it is of another version.
 #[cfg(feature = "http")]
-fn content(bytes: Option<Vec<u8>>) -> Result<Content> {
-    let Some(bytes) = bytes else { return Ok(Content::default()) };
-    let read: Option<Content> = serde_json::from_slice(&bytes).ok();
-    read.filter(Content::is_known).ok_or_else(|| {
-        Error::Approval(
-            "the approvals in the store that instances share cannot be read; nothing counts as approved"
-                .to_owned(),
-        )
-    })
+fn content(bytes: Option<Vec<u8>>) -> Result<Option<Content>> {
+    let Some(bytes) = bytes else { return Ok(Some(Content::default())) };
+    match serde_json::from_slice::<Content>(&bytes) {
+        Ok(content) if !content.is_known() => {
+            let told = "the approvals in the store that instances share are of another version; nothing counts as approved";
+            Err(Error::Approval(told.to_owned()))
+        }
+        read => Ok(read.ok()),
+    }
 }
 
 #[cfg(feature = "http")]
@@ -288,7 +298,7 @@ impl Folder {
     fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
         let file = self.ready()?;
         let _lock = file.lock()?;
-        let mut content: Content = file.read()?;
+        let mut content: Content = file.read_or_put_damaged_aside()?;
         content.prune(now());
         let changed = change(&mut content)?;
         file.write(&content)?;

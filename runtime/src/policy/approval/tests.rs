@@ -308,37 +308,49 @@ fn folder_and_file_are_the_owners_alone() {
 }
 
 #[test]
-fn a_damaged_store_approves_nothing_until_its_operator_begins_anew() {
+fn a_damaged_store_counts_as_empty_and_is_put_aside_by_the_next_question() {
     let (scratch, [_, store]) = stores();
     let a = json!({});
     store.remember(&question(&a), &binding(&a), &Answer::Always).unwrap();
     let file = folder_of(&scratch).join("approvals.json");
     let whole = std::fs::read_to_string(&file).unwrap();
-    let later = whole.replace("\"version\": 1", "\"version\": 2");
-    let damages = ["", "{", "[]", "\0\0", "{\"version\":1}", &later, whole.get(..whole.len() / 2).unwrap()];
-    let mut kept = std::collections::BTreeSet::new();
-    for damage in damages {
+    let damages = ["", "{", "[]", "\0\0", "{\"version\":1}", whole.get(..whole.len() / 2).unwrap()];
+    for (count, damage) in damages.into_iter().enumerate() {
         std::fs::write(&file, damage).unwrap();
         let warning = store.allows(&binding(&a), None).unwrap_err().to_string();
         assert!(warning.contains("nothing counts as approved"), "{warning}");
         assert!(store.list().is_err() && store.pending().is_err());
-        // A call throws nothing away.
-        let told = store.pend(&question(&a), &binding(&a)).unwrap_err().to_string();
-        assert!(told.contains("`toolcell approvals reset`"), "{told}");
-        assert!(store.remember(&question(&a), &binding(&a), &Answer::Always).is_err());
-        assert!(store.allow("a-0", &Answer::Once).is_err() && store.revoke("a-0").is_err());
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), damage);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damage, "looking throws nothing away");
 
-        let aside = store.reset().unwrap().unwrap();
-        assert_eq!(std::fs::read_to_string(&aside).unwrap(), damage);
-        assert!(kept.insert(aside), "an earlier one is kept");
         let id = store.pend(&question(&a), &binding(&a)).unwrap();
+        let aside = match count {
+            0 => file.with_extension("json.damaged"),
+            earlier => file.with_extension(format!("json.damaged-{}", earlier + 1)),
+        };
+        assert_eq!(std::fs::read_to_string(&aside).unwrap(), damage, "an earlier one is kept");
         assert!(!store.allows(&binding(&a), None).unwrap(), "{damage}");
         store.allow(&id, &Answer::Once).unwrap();
         assert!(store.allows(&binding(&a), None).unwrap());
         assert_eq!(store.reset().unwrap(), None, "nothing is wrong with it");
     }
-    assert!(kept.iter().all(|aside| aside.exists()) && kept.len() == damages.len());
+}
+
+#[test]
+fn a_store_of_another_version_waits_for_its_operator() {
+    let (scratch, [_, store]) = stores();
+    let a = json!({});
+    store.remember(&question(&a), &binding(&a), &Answer::Always).unwrap();
+    let file = folder_of(&scratch).join("approvals.json");
+    let later = std::fs::read_to_string(&file).unwrap().replace("\"version\": 1", "\"version\": 2");
+    std::fs::write(&file, &later).unwrap();
+    let told = store.pend(&question(&a), &binding(&a)).unwrap_err().to_string();
+    assert!(told.contains("another version") && told.contains("`toolcell approvals reset`"), "{told}");
+    assert!(store.remember(&question(&a), &binding(&a), &Answer::Always).is_err());
+    assert!(store.allow("a-0", &Answer::Once).is_err() && store.revoke("a-0").is_err());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), later, "a call throws nothing away");
+    let aside = store.reset().unwrap().unwrap();
+    assert_eq!(std::fs::read_to_string(&aside).unwrap(), later);
+    assert!(!store.allows(&binding(&a), None).unwrap());
 }
 
 #[test]

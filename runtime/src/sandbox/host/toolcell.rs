@@ -151,6 +151,15 @@ impl context::Host for CellState {
     fn output_budget(&mut self) -> Result<context::Budget> {
         Ok(context::Budget { bytes: self.context.budget_bytes, lines: self.context.budget_lines })
     }
+
+    fn time_limit(&mut self) -> Result<u64> {
+        let timeout = self.budget.limits().timeout();
+        taped!(
+            self.tape.clone(),
+            "time-limit".to_owned(),
+            Ok(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+        )
+    }
 }
 
 impl files::Host for CellState {}
