@@ -68,6 +68,7 @@ mod another_servers_tool_is_reached_over_http;
 mod another_servers_tool_is_what_was_approved;
 mod every_call_is_in_the_audit;
 mod every_limit_is_named_when_it_is_hit;
+mod run_js_reaches_what_is_granted;
 mod the_architecture_is_as_documented;
 mod the_command_line_approves;
 mod the_command_line_asks;

@@ -52,6 +52,11 @@ fn of_the_model_context_protocol_over_pipes() {
 }
 
 #[test]
+fn of_the_model_context_protocol_that_run_code() {
+    check("check_run_js.py");
+}
+
+#[test]
 fn of_the_model_context_protocol_over_http() {
     check("check_mcp_http.py");
 }

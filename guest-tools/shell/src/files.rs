@@ -1,11 +1,11 @@
 //! Files as scripts name them, with the devices that scripts expect.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::shell::Shell;
-use crate::stream::Handle;
+use crate::stream::{Handle, OpenFile, Writing};
 
 /// One name in a folder.
 pub struct Entry {
@@ -41,37 +41,34 @@ pub fn read(shell: &Shell, name: &str) -> io::Result<Handle> {
     if let Some(device) = device(shell, name) {
         return device;
     }
-    let path = shell.path(name);
-    let file = File::open(&path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    Ok(Handle::file(file))
+    let (file, first) = OpenFile::read(&shell.path(name))?;
+    Ok(Handle::file(file, first))
 }
 
 /// Opens a file to write, empty.
 pub fn write(shell: &Shell, name: &str) -> io::Result<Handle> {
-    open(shell, name, OpenOptions::new().write(true).create(true).truncate(true))
+    open(shell, name, Writing::Anew)
 }
 
 /// Opens a file to write at its end.
 pub fn append(shell: &Shell, name: &str) -> io::Result<Handle> {
-    open(shell, name, OpenOptions::new().append(true).create(true))
+    open(shell, name, Writing::Appending)
 }
 
 pub fn read_write(shell: &Shell, name: &str) -> io::Result<Handle> {
-    open(shell, name, OpenOptions::new().read(true).write(true).create(true).truncate(false))
+    open(shell, name, Writing::Over)
 }
 
-fn open(shell: &Shell, name: &str, options: &OpenOptions) -> io::Result<Handle> {
+fn open(shell: &Shell, name: &str, writing: Writing) -> io::Result<Handle> {
     if let Some(device) = device(shell, name) {
         return device;
     }
     let path = shell.path(name);
-    if is_dir(&path) {
-        return Err(io::ErrorKind::IsADirectory.into());
+    match OpenFile::write(&path, writing) {
+        Ok(file) => Ok(Handle::file(file, Vec::new())),
+        Err(_) if is_dir(&path) => Err(io::ErrorKind::IsADirectory.into()),
+        Err(error) => Err(error),
     }
-    options.open(path).map(Handle::file)
 }
 
 /// The names in a folder, in order. Folders above the granted ones have these alone.

@@ -86,6 +86,11 @@ impl Regex {
         }
     }
 
+    /// Whether a search takes time in proportion to the text, whatever is in it.
+    pub fn is_linear(&self) -> bool {
+        !matches!(self.0, Engine::Back(_))
+    }
+
     pub fn is_match(&self, text: &[u8]) -> bool {
         match &self.0 {
             Engine::Plain(regex) | Engine::Longest(regex, _) => regex.is_match(text),

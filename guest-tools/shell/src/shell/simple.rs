@@ -33,6 +33,9 @@ pub async fn run(
     };
     shell.line = command.line;
     trace(shell, assigns, &arguments).await?;
+    if command.redirects.is_empty() {
+        return execute(shell, assigns, &arguments, declared).await;
+    }
     let saved = shell.fds.clone();
     let redirected = redirect::apply(shell, &command.redirects).await;
     let result = match redirected {

@@ -39,18 +39,4 @@ impl Buffer {
         }
         self.bytes.extend_from_slice(bytes);
     }
-
-    /// Room at the end for a reader to fill; gives how much came.
-    pub fn fill(
-        &mut self,
-        size: usize,
-        read: impl FnOnce(&mut [u8]) -> std::io::Result<usize>,
-    ) -> std::io::Result<usize> {
-        let old = self.bytes.len();
-        self.bytes.resize(old + size, 0);
-        let result = read(self.bytes.get_mut(old..).unwrap_or_default());
-        let came = *result.as_ref().unwrap_or(&0);
-        self.bytes.truncate(old + came);
-        result
-    }
 }

@@ -1,17 +1,12 @@
 //! Open files, as the numbers of a shell's redirections mean them.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
 use std::rc::Rc;
 
-use super::Buffer;
 use super::pipe::{Reader, Writer};
+use super::{Buffer, OpenFile};
 use crate::stop::{Stop, fail, words};
 use crate::task;
-
-/// How much is read at once.
-const PIECE: usize = 32 << 10;
 
 /// One open file. Copies share its position.
 #[derive(Clone)]
@@ -23,7 +18,7 @@ pub enum Handle {
     /// Bytes of chance without end.
     Random,
     /// A file.
-    File(Rc<RefCell<OpenFile>>),
+    File(Rc<RefCell<Buffered>>),
     /// A text in memory, to read.
     Text(Rc<RefCell<Buffer>>),
     /// A pipe's end to read from.
@@ -35,8 +30,8 @@ pub enum Handle {
 }
 
 /// A file with what was read of it and not used.
-pub struct OpenFile {
-    file: File,
+pub struct Buffered {
+    file: OpenFile,
     buffer: Buffer,
     ended: bool,
 }
@@ -94,8 +89,9 @@ impl Captured {
 }
 
 impl Handle {
-    pub fn file(file: File) -> Self {
-        Self::File(Rc::new(RefCell::new(OpenFile { file, buffer: Buffer::default(), ended: false })))
+    /// A file of which `first` was read.
+    pub fn file(file: OpenFile, first: Vec<u8>) -> Self {
+        Self::File(Rc::new(RefCell::new(Buffered { file, buffer: Buffer::new(first), ended: false })))
     }
 
     pub fn text(bytes: Vec<u8>) -> Self {
@@ -186,17 +182,6 @@ impl Handle {
         Ok(bytes)
     }
 
-    /// Puts bytes back that were read and not used.
-    pub fn give_back(&self, bytes: &[u8]) {
-        let again = Buffer::new(bytes.to_vec());
-        match self {
-            Self::Text(text) => *text.borrow_mut() = again,
-            Self::Reader(reader) => reader.with(|buffer| *buffer = again),
-            Self::File(file) => file.borrow_mut().buffer = again,
-            Self::Null | Self::Zero | Self::Random | Self::Writer(_) | Self::Kept(_) => {}
-        }
-    }
-
     /// Whether nobody reads any more what would be written here.
     pub fn is_abandoned(&self) -> bool {
         matches!(self, Self::Writer(writer) if writer.is_abandoned())
@@ -211,7 +196,7 @@ impl Handle {
             Self::Text(_) | Self::Reader(_) => fail("write error: Bad file descriptor"),
             Self::Writer(writer) => writer.write(bytes).await,
             Self::Kept(kept) => kept.borrow_mut().push(bytes),
-            Self::File(file) => match file.borrow_mut().file.write_all(bytes) {
+            Self::File(file) => match file.borrow_mut().file.put(bytes) {
                 Ok(()) => Ok(()),
                 Err(error) => fail(format!("write error: {}", words(&error))),
             },
@@ -228,7 +213,7 @@ fn used<T>(buffer: &mut Buffer, see: impl FnOnce(&[u8]) -> (usize, T)) -> T {
 /// What may be in memory in one piece.
 const LONGEST_LINE: usize = 48 << 20;
 
-impl OpenFile {
+impl Buffered {
     fn fill(&mut self) -> Result<bool, Stop> {
         if !self.buffer.is_empty() {
             return Ok(true);
@@ -236,13 +221,12 @@ impl OpenFile {
         if self.ended {
             return Ok(false);
         }
-        let Self { file, buffer, .. } = self;
-        match buffer.fill(PIECE, |space| file.read(space)) {
-            Ok(0) => {
-                self.ended = true;
-                Ok(false)
+        match self.file.next() {
+            Ok(bytes) => {
+                self.ended = bytes.is_empty();
+                self.buffer = Buffer::new(bytes);
+                Ok(!self.ended)
             }
-            Ok(_) => Ok(true),
             Err(error) => fail(format!("read error: {}", words(&error))),
         }
     }

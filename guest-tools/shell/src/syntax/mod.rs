@@ -2,8 +2,10 @@
 
 mod brace;
 mod command;
+mod compound;
 mod condition;
 mod parameter;
+mod redirect;
 mod scan;
 mod word;
 

@@ -14,8 +14,8 @@ pub enum Value {
     Unset,
     Number(f64),
     Text(Rc<str>),
-    /// Text from outside that looks like a number, and is compared as one.
-    Numeric(Rc<str>, f64),
+    /// Text from outside, which is compared as a number if it looks like one.
+    Input(Rc<str>),
 }
 
 /// An array, shared with functions that got it.
@@ -37,25 +37,23 @@ impl Value {
 
     /// Text that came from outside.
     pub fn input(text: &str) -> Self {
-        match looks_numeric(text) {
-            Some(number) => Self::Numeric(Rc::from(text), number),
-            None => Self::Text(Rc::from(text)),
-        }
+        Self::Input(Rc::from(text))
     }
 
     pub fn number(&self) -> f64 {
         match self {
             Self::Unset => 0.0,
-            Self::Number(number) | Self::Numeric(_, number) => *number,
-            Self::Text(text) => leading_number(text),
+            Self::Number(number) => *number,
+            Self::Text(text) | Self::Input(text) => leading_number(text),
         }
     }
 
     pub fn is_true(&self) -> bool {
         match self {
             Self::Unset => false,
-            Self::Number(number) | Self::Numeric(_, number) => *number != 0.0,
+            Self::Number(number) => *number != 0.0,
             Self::Text(text) => !text.is_empty(),
+            Self::Input(text) => looks_numeric(text).map_or(!text.is_empty(), |number| number != 0.0),
         }
     }
 
@@ -63,17 +61,26 @@ impl Value {
     pub fn to_text(&self, format: &str) -> Rc<str> {
         match self {
             Self::Unset => Rc::from(""),
-            Self::Text(text) | Self::Numeric(text, _) => Rc::clone(text),
+            Self::Text(text) | Self::Input(text) => Rc::clone(text),
             Self::Number(number) => Rc::from(number_text(*number, format)),
         }
     }
 
     pub fn compare(&self, other: &Self, format: &str) -> Ordering {
-        let texts = matches!(self, Self::Text(_)) || matches!(other, Self::Text(_));
-        if texts {
-            return self.to_text(format).cmp(&other.to_text(format));
+        match (self.comparable(), other.comparable()) {
+            (Some(one), Some(other)) => one.partial_cmp(&other).unwrap_or(Ordering::Less),
+            _ => self.to_text(format).cmp(&other.to_text(format)),
         }
-        self.number().partial_cmp(&other.number()).unwrap_or(Ordering::Less)
+    }
+
+    /// The number by which it is compared, if it is not compared as a text.
+    fn comparable(&self) -> Option<f64> {
+        match self {
+            Self::Unset => Some(0.0),
+            Self::Number(number) => Some(*number),
+            Self::Text(_) => None,
+            Self::Input(text) => looks_numeric(text),
+        }
     }
 }
 
@@ -83,6 +90,9 @@ pub fn number_text(number: f64, format: &str) -> String {
     }
     if number.is_infinite() {
         return if number < 0.0 { "-inf" } else { "inf" }.to_owned();
+    }
+    if let Some(whole) = to_integer(number).filter(|_| number.fract() == 0.0) {
+        return whole.to_string();
     }
     if number.fract() == 0.0 {
         // Adding zero takes the sign off a zero.
@@ -106,8 +116,9 @@ pub fn one(spec: &Spec, value: &Value, format: &str) -> String {
         'd' | 'i' => whole(spec, value.number()),
         'o' | 'x' | 'X' | 'u' => whole(spec, value.number()),
         'c' => match value {
-            Value::Number(code) | Value::Numeric(_, code) if !matches!(value, Value::Text(_)) => {
-                let letter = to_integer(*code).and_then(|code| char::from_u32(u32::try_from(code).ok()?));
+            Value::Number(_) | Value::Input(_) if value.comparable().is_some() => {
+                let letter =
+                    to_integer(value.number()).and_then(|code| char::from_u32(u32::try_from(code).ok()?));
                 spec.text(&letter.map(String::from).unwrap_or_default())
             }
             other => spec.text(&other.to_text(format).chars().next().map(String::from).unwrap_or_default()),
@@ -131,7 +142,8 @@ pub fn to_integer(number: f64) -> Option<i64> {
     if !(-9.2e18..=9.2e18).contains(&whole) {
         return None;
     }
-    format!("{whole:.0}").parse().ok()
+    #[expect(clippy::cast_possible_truncation, reason = "whole, and within the range")]
+    Some(whole as i64)
 }
 
 fn looks_numeric(text: &str) -> Option<f64> {

@@ -1,8 +1,10 @@
 //! `sed`
 
+mod lines;
 mod run;
 mod script;
 mod substitute;
+mod tree;
 
 use super::input;
 use super::options::Spelling;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::script::{Action, Address, Command, RangeEnd};
+use super::lines::{Lines, listed};
+use super::tree::{Action, Address, Command, RangeEnd};
 use crate::files;
 use crate::shell::Shell;
 use crate::stop::{Stop, fail, words};
@@ -45,53 +46,6 @@ pub struct Machine {
     ended: bool,
     /// Whether the output replaces the input, whose rest then has to stay.
     pub in_place: bool,
-}
-
-/// The lines of all inputs, with a look ahead.
-struct Lines {
-    handles: std::vec::IntoIter<(String, Handle)>,
-    current: Option<(String, Handle)>,
-    next: Option<(Vec<u8>, bool)>,
-    name: String,
-    end: u8,
-}
-
-impl Lines {
-    async fn fill(&mut self) -> Result<(), Stop> {
-        while self.next.is_none() {
-            let Some((_, handle)) = &self.current else {
-                self.current = self.handles.next();
-                if self.current.is_none() {
-                    return Ok(());
-                }
-                continue;
-            };
-            let mut line = Vec::new();
-            if handle.until(self.end, &mut line).await? {
-                let ended = line.last() == Some(&self.end);
-                if ended {
-                    line.pop();
-                }
-                self.next = Some((line, ended));
-            } else {
-                self.current = None;
-            }
-        }
-        Ok(())
-    }
-
-    async fn take(&mut self) -> Result<Option<(Vec<u8>, bool)>, Stop> {
-        self.fill().await?;
-        if let Some((name, _)) = &self.current {
-            self.name.clone_from(name);
-        }
-        Ok(self.next.take())
-    }
-
-    async fn is_last(&mut self) -> Result<bool, Stop> {
-        self.fill().await?;
-        Ok(self.next.is_none())
-    }
 }
 
 impl Machine {
@@ -433,29 +387,4 @@ fn set(ranges: &mut [Option<Option<u64>>], index: usize, open: Option<Option<u64
     if let Some(range) = ranges.get_mut(index) {
         *range = open;
     }
-}
-
-/// As the command `l` shows it, folded as GNU's does.
-fn listed(text: &[u8]) -> String {
-    let mut pieces = Vec::new();
-    for byte in text {
-        pieces.push(match byte {
-            b'\\' => "\\\\".to_owned(),
-            b'\n' => "\\n".to_owned(),
-            b'\t' => "\\t".to_owned(),
-            b'\r' => "\\r".to_owned(),
-            32..=126 => char::from(*byte).to_string(),
-            _ => format!("\\{byte:03o}"),
-        });
-    }
-    let (mut shown, mut width) = (String::new(), 0);
-    for piece in pieces {
-        if width + piece.len() > 69 {
-            shown.push_str("\\\n");
-            width = 0;
-        }
-        width += piece.len();
-        shown.push_str(&piece);
-    }
-    shown + "$"
 }

@@ -1,64 +1,10 @@
 //! The script of `sed`.
 
+use super::tree::{Action, Address, Command, RangeEnd};
 use std::collections::HashMap;
 
 use super::substitute::Substitution;
 use crate::regex::{Flavour, Regex};
-
-pub enum Address {
-    Line(u64),
-    Last,
-    /// `first~step`
-    Step(u64, u64),
-    Regex(Option<Regex>),
-}
-
-pub enum RangeEnd {
-    At(Address),
-    /// `,+N`
-    More(u64),
-    /// `,~N`
-    Multiple(u64),
-}
-
-pub struct Command {
-    pub from: Option<Address>,
-    pub to: Option<RangeEnd>,
-    pub negated: bool,
-    pub action: Action,
-}
-
-pub enum Action {
-    /// Goes to that command where its addresses do not hold.
-    Block(usize),
-    Nothing,
-    Append(String),
-    Insert(String),
-    Change(String),
-    /// Goes to that command: `b`, and with a flag `t`, `T`.
-    Jump(usize),
-    JumpIf(usize, bool),
-    Delete,
-    DeleteFirst,
-    Print,
-    PrintFirst,
-    Hold,
-    HoldMore,
-    Get,
-    GetMore,
-    Exchange,
-    List,
-    Next,
-    NextMore,
-    Number,
-    Quit(i32, bool),
-    Read(String),
-    Write(String),
-    Substitute(Box<Substitution>),
-    Translate(HashMap<char, char>),
-    FileName,
-    Zap,
-}
 
 /// The commands, blocks and labels resolved to places.
 pub fn parse(text: &str, extended: bool) -> Result<Vec<Command>, String> {

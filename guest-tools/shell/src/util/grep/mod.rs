@@ -1,15 +1,19 @@
 //! `grep`
 
+mod pattern;
+
+use pattern::Search;
 use std::collections::VecDeque;
 
-use super::input;
-use super::options::{Options, Spelling};
 use crate::expand::pattern::Pattern;
 use crate::files;
-use crate::regex::{Flavour, Regex};
+use crate::regex::Flavour;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, wrong};
 use crate::stream::{Handle, Out};
+use crate::task;
+use crate::util::input;
+use crate::util::options::{Options, Spelling};
 
 const SPELLING: Spelling = Spelling::new(
     "A:B:C:EFGPHLRZacbe:f:hilm:noqrsvwxyzI1:2:3:4U#",
@@ -127,88 +131,13 @@ async fn run(shell: &mut Shell, arguments: &[String], flavour: Flavour) -> Statu
     Ok(if job.failed { 2 } else { i32::from(!job.found) })
 }
 
-/// What is searched for.
-struct Search {
-    regexes: Vec<Regex>,
-    invert: bool,
-    word: bool,
-    line: bool,
-    none: bool,
-}
-
-impl Search {
-    fn new(options: &Options, patterns: &[String], flavour: Flavour) -> Result<Self, Stop> {
-        let chosen = options.given().iter().rev().find_map(|(letter, _)| match letter {
-            'E' => Some(Flavour::Extended),
-            'F' => Some(Flavour::Fixed),
-            'G' => Some(Flavour::Basic),
-            'P' => Some(Flavour::Perl),
-            _ => None,
-        });
-        let ignore_case = options.has('i') || options.has('y');
-        let mut regexes = Vec::new();
-        for pattern in patterns {
-            match Regex::new(pattern, chosen.unwrap_or(flavour), ignore_case) {
-                Ok(regex) => regexes.push(regex),
-                Err(error) => return wrong(2, error),
-            }
-        }
-        Ok(Self {
-            regexes,
-            invert: options.has('v'),
-            word: options.has('w'),
-            line: options.has('x'),
-            none: patterns.is_empty(),
-        })
-    }
-
-    fn find(&self, line: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
-        let mut best: Option<std::ops::Range<usize>> = None;
-        for regex in &self.regexes {
-            let mut at = from;
-            while let Some(found) = regex.find(line, at) {
-                if self.fits(line, &found) {
-                    let better = best.as_ref().is_none_or(|best| {
-                        found.start < best.start || (found.start == best.start && found.end > best.end)
-                    });
-                    if better {
-                        best = Some(found);
-                    }
-                    break;
-                }
-                at = found.start + 1;
-                if at > line.len() {
-                    break;
-                }
-            }
-        }
-        best
-    }
-
-    fn fits(&self, line: &[u8], found: &std::ops::Range<usize>) -> bool {
-        if self.line && (found.start != 0 || found.end != line.len()) {
-            return false;
-        }
-        if !self.word {
-            return true;
-        }
-        let is_word = |byte: Option<&u8>| {
-            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128)
-        };
-        let before = found.start.checked_sub(1).and_then(|index| line.get(index));
-        !is_word(before) && !is_word(line.get(found.end))
-    }
-
-    fn selects(&self, line: &[u8]) -> bool {
-        let found = if self.none {
-            false
-        } else if self.word || self.line {
-            self.find(line, 0).is_some()
-        } else {
-            self.regexes.iter().any(|regex| regex.is_match(line))
-        };
-        found != self.invert
-    }
+/// What was passed over.
+#[derive(Default)]
+struct Skipped {
+    lines: u64,
+    bytes: usize,
+    /// Whether a byte of it is zero.
+    null: bool,
 }
 
 struct Job<'a> {
@@ -227,7 +156,7 @@ impl Job<'_> {
     async fn folder(&mut self, name: &str, implied: bool) -> Result<(), Stop> {
         let mut waiting = vec![name.to_owned()];
         while let Some(folder) = waiting.pop() {
-            crate::task::tick()?;
+            task::tick()?;
             let entries = match files::list(self.shell, &folder) {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -274,6 +203,8 @@ impl Job<'_> {
         if self.options.has('s') {
             return Ok(());
         }
+        // In its place among what was found.
+        self.out.flush().await?;
         self.shell.warn(format!("grep: {name}: {message}")).await
     }
 
@@ -303,6 +234,12 @@ impl Job<'_> {
         loop {
             if count >= most && left == 0 {
                 break;
+            }
+            if left == 0 && before == 0 {
+                let skipped = self.skip(handle).await?;
+                index += skipped.lines;
+                offset += skipped.bytes;
+                binary |= skipped.null && !options.has('a');
             }
             line.clear();
             if !handle.until(b'\n', &mut line).await? {
@@ -369,6 +306,28 @@ impl Job<'_> {
             self.out.line(format!("{title}{count}"));
         }
         Ok(())
+    }
+
+    /// Passes over lines without a match, in large steps.
+    async fn skip(&self, handle: &Handle) -> Result<Skipped, Stop> {
+        let mut skipped = Skipped::default();
+        while handle.fill().await? {
+            let goes_on = handle.with(|bytes| {
+                let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+                let lines = bytes.get(..whole).unwrap_or_default();
+                let count = self.search.skips(lines);
+                let passed = lines.get(..count).unwrap_or_default();
+                skipped.bytes += count;
+                skipped.lines += u64::try_from(memchr::memchr_iter(b'\n', passed).count()).unwrap_or(0);
+                skipped.null |= memchr::memchr(0, passed).is_some();
+                (count, count > 0 && count == bytes.len())
+            });
+            if !goes_on {
+                break;
+            }
+            task::turn().await?;
+        }
+        Ok(skipped)
     }
 
     fn prefix(&mut self, name: &str, index: u64, offset: usize, sign: char) {
