@@ -36,7 +36,13 @@ impl Runs<'_> {
                     _ => calling.as_mut().poll(context).map(Ok),
                 });
                 match next.await {
-                    Ok(end) => return Ended::from(end),
+                    Ok(end) => {
+                        // What came between the two looks.
+                        while let Ok(progress) = progress.try_recv() {
+                            events.progress(progress.done, progress.total, progress.text.as_deref()).await;
+                        }
+                        return Ended::from(end);
+                    }
                     Err(progress) => {
                         events.progress(progress.done, progress.total, progress.text.as_deref()).await;
                     }

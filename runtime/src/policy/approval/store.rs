@@ -223,7 +223,11 @@ impl Place {
         match self {
             Self::Folder(folder) => folder.ready()?.read(),
             #[cfg(feature = "http")]
-            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?),
+            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?)?.ok_or_else(|| {
+                let told =
+                    "the approvals in the store that instances share are damaged; nothing counts as approved";
+                Error::Approval(told.to_owned())
+            }),
         }
     }
 
@@ -233,7 +237,8 @@ impl Place {
             #[cfg(feature = "http")]
             Self::Shared(store) => store
                 .change(SHARED, |bytes| {
-                    let mut content = content(bytes).map_err(Changing::Refused)?;
+                    // What is damaged approves nothing, and must not keep others from being approved.
+                    let mut content = content(bytes).map_err(Changing::Refused)?.unwrap_or_default();
                     content.prune(now());
                     let changed = change(&mut content).map_err(Changing::Refused)?;
                     let bytes =
@@ -262,16 +267,20 @@ impl From<std::io::Error> for Changing {
     }
 }
 
+/// What is kept in a store that instances share; none if it is damaged.
+///
+/// # Errors
+/// When it is of another version.
 #[cfg(feature = "http")]
-fn content(bytes: Option<Vec<u8>>) -> Result<Content> {
-    let Some(bytes) = bytes else { return Ok(Content::default()) };
-    let read: Option<Content> = serde_json::from_slice(&bytes).ok();
-    read.filter(Content::is_known).ok_or_else(|| {
-        Error::Approval(
-            "the approvals in the store that instances share cannot be read; nothing counts as approved"
-                .to_owned(),
-        )
-    })
+fn content(bytes: Option<Vec<u8>>) -> Result<Option<Content>> {
+    let Some(bytes) = bytes else { return Ok(Some(Content::default())) };
+    match serde_json::from_slice::<Content>(&bytes) {
+        Ok(content) if !content.is_known() => {
+            let told = "the approvals in the store that instances share are of another version; nothing counts as approved";
+            Err(Error::Approval(told.to_owned()))
+        }
+        read => Ok(read.ok()),
+    }
 }
 
 #[cfg(feature = "http")]
