@@ -143,6 +143,9 @@ async fn a_credential_is_in_no_error_and_in_no_log_whatever_the_server_does() {
     let refused = send(&keyed(&format!("http://{authority}")), &authority, "/gone").await;
     assert_eq!(refused.error.as_ref().unwrap().message, "ConnectionRefused");
     shown.push_str(&format!("{refused:?}"));
+    let traced = traced.text();
+    assert!(traced.contains("toolcell.call"), "{traced}");
+    assert!(!traced.contains(SECRET), "{traced}");
     // A tool that was given the secret and writes it into an address is told of it no more than others.
     let grant = Grant::none().secret("key", Secret::value(SECRET).readable());
     let holding = built(builder().component(ToolComponent::file(guest("caller")).grant(grant)));
@@ -150,9 +153,6 @@ async fn a_credential_is_in_no_error_and_in_no_log_whatever_the_server_does() {
     assert_eq!(denied.denials[0].target, "GET http://[redacted:key].test/[redacted:key]");
     shown.push_str(&format!("{denied:?} {}", serde_json::to_string(&denied).unwrap()));
     assert!(!shown.contains(SECRET) && !shown.contains("0123456789abc"), "{shown}");
-    let traced = traced.text();
-    assert!(traced.contains("toolcell.call"), "{traced}");
-    assert!(!traced.contains(SECRET), "{traced}");
 }
 
 #[test]

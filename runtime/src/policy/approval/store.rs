@@ -138,8 +138,10 @@ impl Approvals {
     /// Answers a question that waits; a no takes it out.
     ///
     /// # Errors
-    /// When none of that identifier waits, there is no such scope for it, or the store cannot be written.
+    /// When none of that identifier waits, there is no such scope for it, or the store is damaged or cannot be written.
     pub fn allow(&self, id: &str, answer: &Answer) -> Result<Pending> {
+        // Whoever answers is told of a damaged store; only a new question begins it anew.
+        self.read()?;
         self.change(|content| {
             let Some(pending) = content.pending.iter().find(|pending| pending.id == id).cloned() else {
                 return Err(Error::Approval(format!(
@@ -168,8 +170,9 @@ impl Approvals {
     /// Takes an approval, or a question that waits, back; says whether it was there.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// When the store is damaged or cannot be written.
     pub fn revoke(&self, id: &str) -> Result<bool> {
+        self.read()?;
         self.change(|content| Ok(content.remove(id)))
     }
 

@@ -320,7 +320,12 @@ fn a_damaged_store_counts_as_empty_and_is_put_aside_by_the_next_question() {
         let warning = store.allows(&binding(&a), None).unwrap_err().to_string();
         assert!(warning.contains("nothing counts as approved"), "{warning}");
         assert!(store.list().is_err() && store.pending().is_err());
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), damage, "looking throws nothing away");
+        assert!(store.allow("a-0", &Answer::Once).is_err() && store.revoke("a-0").is_err());
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            damage,
+            "looking and answering throw nothing away"
+        );
 
         let id = store.pend(&question(&a), &binding(&a)).unwrap();
         let aside = match count {
