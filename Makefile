@@ -38,7 +38,9 @@ run: build ## shows toolcell at work on this folder
 test: build ## builds what is missing and runs all tests
 	tests/clients/python.sh >/dev/null
 	tests/clients/python.sh earlier/requirements.txt >/dev/null
+	tests/clients/python.sh frameworks/requirements.txt >/dev/null
 	tests/clients/node.sh >/dev/null
+	tests/languages/install.sh >/dev/null
 	cd guest-tools && cargo test --locked --quiet --target $(HOST) --target-dir $(TARGET_DIR)/guest-tests
 ifdef NEXTEST
 	cargo nextest run --locked --workspace

@@ -81,6 +81,14 @@ pub enum Error {
         /// What is wrong and what to do.
         message: String,
     },
+    /// What tools keep cannot be read or removed.
+    #[error("the state in {}: {message}", path.display())]
+    State {
+        /// Its file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// An approval that cannot be given, kept or taken back.
     #[error("{0}")]
     Approval(String),

@@ -6,7 +6,7 @@ pub mod config;
 pub mod error;
 pub mod format;
 pub mod hook;
-mod kept;
+pub mod kept;
 pub mod limits;
 pub mod net;
 pub mod output;
@@ -18,6 +18,7 @@ pub mod runtime;
 pub mod sandbox;
 pub mod schema;
 pub mod server;
+pub mod shared;
 mod telemetry;
 pub mod tool;
 

@@ -114,7 +114,16 @@ async fn the_order_of_three_nested_hooks_is_as_written_whatever_happens() {
     }
     #[expect(clippy::print_stdout, reason = "the order is worth reading in a passing run as well")]
     let () = println!("{written}");
-    insta::assert_snapshot!(written, @"");
+    insta::assert_snapshot!(written, @r"
+    success: a pre, b pre, c pre, a in, b in, c in, c out, b out, a out, c post, b post, a post => success
+    denial: a pre, b pre => denied
+    guest error: a pre, b pre, c pre, a in, b in, c in, c out (failed), b out (failed), a out (failed), c post (tool_error), b post (tool_error), a post (tool_error) => tool_error
+    timeout: a pre, b pre, c pre, a in, b in, c in, c out (failed), b out (failed), a out (failed), c post (timeout), b post (timeout), a post (timeout) => timeout
+    pre hook fails: a pre, b pre => hook_failed
+    around hook fails before: a pre, b pre, c pre, a in, b in, a out (failed), c post (hook_failed), b post (hook_failed), a post (hook_failed) => hook_failed
+    around hook fails after: a pre, b pre, c pre, a in, b in, c in, c out, b out, a out (failed), c post (hook_failed), b post (hook_failed), a post (hook_failed) => hook_failed
+    post hook fails: a pre, b pre, c pre, a in, b in, c in, c out, b out, a out, c post, b post, a post => success
+    ");
 }
 
 const FIRST: [&str; 6] = ["a pre", "b pre", "c pre", "a in", "b in", "c in"];

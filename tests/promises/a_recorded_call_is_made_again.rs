@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use toolcell::config::Folders;
 use toolcell::policy::StateScope;
-use toolcell::{Access, Deterministic, Grant, Limits, Recorder, Recording, Runtime, ToolCall};
+use toolcell::{Access, Deterministic, Grant, Limits, Recorder, Recording, Runtime, ToolCall, ToolComponent};
 use toolcell_tests::command_line::CommandLine;
 use toolcell_tests::{builder, built, call, guest, probe};
 
@@ -148,11 +148,56 @@ fn the_command_line_records_and_replays() {
 }
 
 #[tokio::test]
+async fn a_providers_call_and_one_without_fuel_come_again() {
+    let grant = Grant::none().config("mode", "good");
+    let provider = || ToolComponent::file(guest("provider")).grant(grant.clone());
+    let runtime = built(builder().component(provider()));
+    for (tool, arguments) in [
+        ("add", json!({ "a": 2, "b": 3 })),
+        ("fail", json!({ "kind": "weather" })),
+        ("say", json!({})),
+        ("lie", json!({})),
+    ] {
+        let recording = recorded(&runtime, ToolCall::new(tool, arguments)).await;
+        let replay = builder().replay(recording).await.unwrap();
+        assert_eq!(replay.difference, None, "{tool}");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let timed = probe(Grant::none(), Limits::default().fuel_off());
+    let runtime = built(builder().folders(Folders::under(home.path())).component(timed));
+    let recording = recorded(&runtime, observe()).await;
+    assert_eq!(recording.outcome()["usage"]["fuel"], Value::Null, "{}", recording.outcome());
+    assert_eq!(builder().replay(recording).await.unwrap().difference, None);
+}
+
+#[test]
+fn a_component_that_is_described_by_its_wit_comes_again_with_it() {
+    let line = CommandLine::new();
+    let wit = line.folder().join("wit");
+    std::fs::create_dir(&wit).unwrap();
+    let world = "package a:b;\nworld w {\n/// Adds.\n///\n/// @param n How many. @default 7\n\
+                 export id: func(n: option<u32>) -> u32;\n}\n";
+    std::fs::write(wit.join("w.wit"), world).unwrap();
+    let component = "(component (core module $m (func (export \"id\") (param i32 i32) (result i32) (local.get 1)))\n\
+                     (core instance $i (instantiate $m))\n\
+                     (func (export \"id\") (param \"n\" (option u32)) (result u32)\n\
+                     (canon lift (core func $i \"id\"))))";
+    line.write("id.wasm", wat::parse_str(component).unwrap());
+    let made =
+        line.run(&["call", "id", "{}", "--component", "id.wasm", "--wit", "wit", "--record", "r", "--json"]);
+    assert_eq!(made.json()["structured"], json!({ "result": 7 }), "{made:?}");
+    std::fs::remove_dir_all(wit).unwrap();
+    std::fs::remove_file(line.folder().join("id.wasm")).unwrap();
+    let replayed = line.run(&["replay", "r", "--json"]);
+    assert_eq!(replayed.json()["same"], true, "{replayed:?}");
+}
+
+#[tokio::test]
 async fn a_plan_lasts_as_long_as_its_session() {
     let home = tempfile::tempdir().unwrap();
     let runtime = || {
         let grant = Grant::none().state(StateScope::Session);
-        let plan = toolcell::ToolComponent::builtin("plan").grant(grant);
+        let plan = ToolComponent::builtin("plan").grant(grant);
         built(builder().folders(Folders::under(home.path())).component(plan))
     };
     let one = runtime();
@@ -170,7 +215,7 @@ async fn a_plan_lasts_as_long_as_its_session() {
     assert_eq!(run(&one, "t", "list_tasks", json!({})).await.0, json!({ "result": [] }));
     let missing = run(&one, "t", "get_task", json!({ "id": 1 })).await.1;
     assert!(missing.contains("the plan is empty"), "{missing}");
-    let bare = built(builder().component(toolcell::ToolComponent::builtin("plan")));
+    let bare = built(builder().component(ToolComponent::builtin("plan")));
     let refused = run(&bare, "s", "create_task", json!({ "title": "x" })).await.1;
     assert!(refused.contains("grant.state"), "{refused}");
 }

@@ -8,7 +8,10 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 use toolcell::net::Resolver;
 use toolcell::policy::HttpGrant;
-use toolcell::{Grant, Limits, Narrowing, Outcome, Runtime, RuntimeBuilder, Status, ToolCall, ToolComponent};
+use toolcell::{
+    ErrorKind, Grant, Limits, Narrowing, Outcome, Runtime, RuntimeBuilder, Status, ToolCall, ToolComponent,
+};
+use toolcell_tests::command_line::CommandLine;
 use toolcell_tests::http_server::{HttpServer, ok, response};
 use toolcell_tests::{builder, built, call, guest};
 
@@ -323,14 +326,61 @@ async fn what_only_reads_sends_only_what_is_said_to_read() {
     assert_eq!(server.asked().len(), 1);
 }
 
+#[test]
+fn an_entry_that_could_mean_something_else_is_refused_with_one_that_is_right() {
+    let line = CommandLine::new();
+    let config = |entry: &str| {
+        line.write(
+            "toolcell.toml",
+            format!("[component.fetch]\npath = \"builtin:fetch\"\ngrant.http = [\"{entry}\"]\n"),
+        );
+        line.run(&["list", "--config", "toolcell.toml"])
+    };
+    for entry in
+        ["https://api.example.org", "http://localhost:4444", "http://[::1]", "https://*.example.org:8443"]
+    {
+        assert_eq!(config(entry).code, 0, "{entry}");
+    }
+    for entry in [
+        "localhost",
+        "*",
+        "example.org:99999",
+        "https://example.org:99999",
+        "https://*.org",
+        "http://[::1",
+        "",
+        "https://",
+        "ftp://a.org",
+        "https://a.org/path",
+        "https://u:p@a.org",
+        "https://a b.org",
+        "https://1.2.3.4.5",
+    ] {
+        let refused = config(entry);
+        assert_eq!(refused.code, 2, "{entry}: {refused:?}");
+        assert!(refused.stderr.contains("toolcell.toml:3"), "{entry}: {}", refused.stderr);
+        assert!(refused.stderr.contains("https://"), "{entry}: no example in {}", refused.stderr);
+    }
+}
+
 #[tokio::test]
-async fn a_recording_of_it_is_marked_as_one_that_cannot_be_replayed() {
+async fn a_grant_of_http_opens_no_socket_and_looks_up_no_name() {
     let server = HttpServer::saying("ok");
-    let runtime = calling([to(&server.origin())]);
-    let recorder = toolcell::Recorder::new();
-    let arguments = send(target("http", &format!("127.0.0.1:{}", server.port()), "/"), json!([]));
-    let outcome = runtime.call(ToolCall::new("send", arguments)).record(&recorder).await;
-    assert_eq!(body(&outcome), "ok");
-    let recording = recorder.finish().unwrap();
-    assert!(recording.unreplayable().is_some_and(|why| why.contains("over HTTP")), "{recording:?}");
+    let grant = Grant::none().http(to(&server.origin())).http(to("http://localhost"));
+    let runtime = built(builder().component(toolcell_tests::probe(grant, Limits::default())));
+    for (tool, host) in [
+        ("net_connect", "127.0.0.1"),
+        ("net_connect", "localhost"),
+        ("net_connect", "example.org"),
+        ("net_send", "127.0.0.1"),
+    ] {
+        let outcome = call(&runtime, tool, json!({ "host": host, "port": server.port() })).await;
+        assert_eq!(outcome.error_kind(), Some(ErrorKind::CapabilityDenied), "{tool} {host}: {outcome:?}");
+        let denial = &outcome.denials[0];
+        assert_eq!(
+            (denial.capability.as_str(), denial.setting.as_str()),
+            ("sockets", "none: sockets are never granted")
+        );
+    }
+    assert_eq!(server.connections_seen(), 0);
 }

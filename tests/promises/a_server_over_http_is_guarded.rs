@@ -253,6 +253,47 @@ fn a_principal_takes_no_more_than_its_share() {
 }
 
 #[test]
+fn a_peer_that_reads_nothing_is_let_go() {
+    let line = CommandLine::new();
+    let server = serving(&line, "[server]\nwrite_timeout = \"300ms\"\n");
+    let params = json!({ "name": "echo_string", "arguments": { "value": "x".repeat(32 << 10) } });
+    let request = HttpRequest::current(1, "tools/call", params, json!({})).bytes(&server.address);
+    let mut deaf = server.connect();
+    // What waits for it fills what lies between, and then nothing is taken from it any more.
+    let refused = (0..100_000).find(|_| deaf.write_all(&request).is_err());
+    assert!(refused.is_some(), "it is answered for ever");
+    assert_eq!(server.send(echo(1)).status, 200);
+}
+
+#[test]
+fn connections_beyond_those_that_are_served_wait() {
+    let line = CommandLine::new();
+    let server = serving(&line, "[server]\nconnections = 2\n");
+    let request = echo(1).bytes(&server.address);
+    let answered = |stream: &mut std::net::TcpStream| {
+        stream.write_all(&request).unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        let mut rest = [0; 64 << 10];
+        let _ = stream.read(&mut rest).unwrap();
+        assert_eq!(&head, b"HTTP/1.1 200");
+    };
+    let (mut first, mut second) = (server.connect(), server.connect());
+    answered(&mut first);
+    answered(&mut second);
+    let third = server.connect();
+    let (bytes, mut sending) = (request.clone(), third.try_clone().unwrap());
+    sending.write_all(&bytes).unwrap();
+    let waiting = std::thread::spawn(move || HttpResponse::read(third).status);
+    for _ in 0..100 {
+        answered(&mut second);
+    }
+    assert!(!waiting.is_finished(), "it is served beside the others");
+    drop(first);
+    assert_eq!(waiting.join().unwrap(), 200);
+}
+
+#[test]
 fn a_session_that_nobody_uses_ends() {
     let line = CommandLine::new();
     let server = serving(&line, "[server]\nsession_timeout = \"100ms\"\n");

@@ -259,6 +259,41 @@ fn a_question_of_the_current_era_is_answered_by_coming_back() {
 }
 
 #[test]
+fn changed_tools_are_told_in_both_eras() {
+    let line = CommandLine::new();
+    let probe = guest("probe");
+    let write = |tool: &str| {
+        let text = format!("[component.probe]\npath = \"{}\"\ntools = [\"{tool}\"]\n", probe.display());
+        line.write("toolcell.toml", text);
+    };
+    write("echo_u32");
+    let server =
+        HttpServer::start(&mut line.command(&["mcp", "--http", "127.0.0.1:0", "--config", "toolcell.toml"]));
+    let session = server.initialize(json!({}), |request| request);
+    let get = HttpRequest::new("GET", "/mcp").header("Accept", "text/event-stream");
+    let mut stream = server.send(get.header("Mcp-Session-Id", &session));
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let mut listening = server.send(HttpRequest::current("s", "subscriptions/listen", listen, json!({})));
+    assert_eq!(listening.event()["method"], "notifications/subscriptions/acknowledged");
+    write("echo_u64");
+    assert_eq!(stream.event()["method"], "notifications/tools/list_changed");
+    let told = listening.event();
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+    let listed = server.send(in_session(&session, &message(1, "tools/list", json!({})))).answer();
+    let names: Vec<&Value> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["echo_u64", "read_output"]);
+    // Whoever listens later hears of what it has missed.
+    let later = server.initialize(json!({}), |request| request);
+    write("echo_u8");
+    assert_eq!(stream.event()["method"], "notifications/tools/list_changed");
+    let get = HttpRequest::new("GET", "/mcp").header("Accept", "text/event-stream");
+    let mut missed = server.send(get.header("Mcp-Session-Id", &later));
+    assert_eq!(missed.event()["method"], "notifications/tools/list_changed");
+}
+
+#[test]
 fn a_server_that_is_terminated_ends_its_calls_first() {
     let line = CommandLine::new();
     let mut server = configured(&line, "[server]\ndrain_timeout = \"1s\"\n");

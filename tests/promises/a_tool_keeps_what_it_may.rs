@@ -231,3 +231,46 @@ fn the_command_line_and_the_configuration_grant_state() {
         checked.stdout
     );
 }
+
+#[test]
+fn the_command_line_shows_and_removes_what_is_kept() {
+    let line = CommandLine::new();
+    let probe = guest("probe");
+    line.write("toolcell.toml", "");
+    let added = line.run(&["add", probe.to_str().unwrap(), "--state", "session"]);
+    assert!(added.code == 0 && added.stdout.contains("state  session"), "{added:?}");
+    let written = std::fs::read_to_string(line.folder().join("toolcell.toml")).unwrap();
+    assert!(written.contains("state = \"session\""), "{written}");
+    let wrong = line.run(&["add", "builtin:plan", "--state", "forever"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("write `none`, `call`, `session` or"), "{wrong:?}");
+
+    let none = line.run(&["state", "list"]);
+    assert!(none.code == 0 && none.stdout.starts_with("0 values, 0 bytes in "), "{none:?}");
+    assert_eq!(line.run(&["trust"]).code, 0);
+    for session in ["s", "t"] {
+        let set = r#"{"bucket":"b","key":"k","value":"hello"}"#;
+        let set = line.run(&["call", "keep_set", set, "--session", session]);
+        assert_eq!(set.code, 0, "{set:?}");
+    }
+    let listed = line.run(&["state", "list"]);
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    let expected = ["probe, session s: 1 value, 70 bytes", "probe, session t: 1 value, 70 bytes"];
+    assert_eq!(lines[..2], expected, "{listed:?}");
+    assert!(lines[2].starts_with("2 values, 140 bytes in "), "{listed:?}");
+    for (rest, told) in [
+        (&[][..], "<COMPONENT>"),
+        (&["prob"], "no component `prob` keeps anything"),
+        (&["probe", "--session", "u"], "keeps nothing for a session `u`"),
+        (&["probe", "--all"], "cannot be used with"),
+    ] {
+        let refused = line.run(&[&["state", "clear"], rest].concat());
+        assert!(refused.code == 2 && refused.stderr.contains(told), "{refused:?}");
+    }
+    let cleared = line.run(&["state", "clear", "probe", "--session", "s", "--json"]).json();
+    assert_eq!(cleared["removed"][0]["session"], "s");
+    let left = line.run(&["state", "list", "--json"]).json();
+    assert_eq!((left["kept"].as_array().unwrap().len(), &left["kept"][0]["session"]), (1, &json!("t")));
+    let cleared = line.run(&["state", "clear", "--all"]);
+    assert_eq!(cleared.stdout, "removed 1 value, 70 bytes\n");
+    assert_eq!(line.run(&["state", "list", "--json"]).json()["kept"], json!([]));
+}

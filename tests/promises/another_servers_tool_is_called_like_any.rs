@@ -240,3 +240,27 @@ async fn its_calls_take_turns() {
     assert_eq!(slept.error_kind(), Some(ErrorKind::Timeout));
     assert!(echoed.is_success(), "the time begins with its turn: {echoed:?}");
 }
+
+#[tokio::test]
+async fn one_that_is_not_there_at_the_start_comes_later() {
+    let server = Scripted::new(&[]);
+    let script = server.path().join("script.json");
+    std::fs::remove_file(&script).unwrap();
+    let runtime = server.runtime("");
+    assert!(
+        runtime.warnings().join("\n").contains("none of its tools are there"),
+        "{:?}",
+        runtime.warnings()
+    );
+    assert_eq!(runtime.list().len(), 0);
+    let mut changes = runtime.changes();
+    changes.borrow_and_update();
+    server.script(json!({ "tools": [definition("echo")] }));
+    tokio::time::timeout(Duration::from_secs(60), changes.changed()).await.unwrap().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while runtime.get("echo").is_none() {
+        assert!(Instant::now() < deadline, "its tool never comes");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(call(&runtime, "echo", json!({ "a": 1 })).await.is_success());
+}

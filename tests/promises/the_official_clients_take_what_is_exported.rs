@@ -52,6 +52,11 @@ fn of_the_model_context_protocol_over_pipes() {
 }
 
 #[test]
+fn of_the_model_context_protocol_that_run_code() {
+    check("check_run_js.py");
+}
+
+#[test]
 fn of_the_model_context_protocol_over_http() {
     check("check_mcp_http.py");
 }
@@ -64,6 +69,11 @@ fn of_the_model_context_protocol_running_scripts() {
 #[test]
 fn of_the_model_context_protocol_from_before() {
     check_with("earlier/requirements.txt", "check_mcp_earlier.py");
+}
+
+#[test]
+fn of_langchain_and_openais_agents() {
+    check_with("frameworks/requirements.txt", "check_frameworks.py");
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
+use serde_json::json;
 use toolcell_tests::command_line::{CommandLine, ended};
 use toolcell_tests::http_client::HttpServer;
+use toolcell_tests::scripted::Scripted;
 use toolcell_tests::{guest, repository};
 
 /// The line from which on `expected.yml` names what is not served at all.
@@ -24,9 +26,14 @@ fn and_nothing_else() {
     assert!(failing.len() <= 5 && !failing.iter().any(|entry| entry.starts_with("tools")), "{failing:?}");
     let line = CommandLine::new();
     let suite = guest("conformance");
+    // What no type of a component can ask for: an argument that is repeated in a header.
+    let far = Scripted::new(&[json!({
+        "name": "test_mirrored", "description": "Repeats an argument in a header.",
+        "inputSchema": { "type": "object", "properties": { "region": { "type": "string", "x-mcp-header": "Region" } }, "required": ["region"] },
+    })]);
     line.write(
         "toolcell.toml",
-        format!(
+        far.table("far", "") + &format!(
             "[component.suite]\npath = \"{}\"\n[[rule]]\ntools = [\"test_*elicitation\", \"test_input_*\"]\n\
              action = \"ask\"\nreason = \"somebody has to know\"\n",
             suite.display()

@@ -1,6 +1,6 @@
 //! Servers on this machine, as good or as bad as a test wants them.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -23,16 +23,18 @@ impl Asked {
     }
 }
 
-/// A server; gone with the process.
+/// A server; gone with the process, or when it is closed.
 #[derive(Debug)]
 pub struct HttpServer {
     port: u16,
     seen: Arc<Mutex<Seen>>,
+    listening: Option<thread::JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
     connections: usize,
+    is_closed: bool,
     asked: Vec<Asked>,
 }
 
@@ -46,15 +48,16 @@ impl HttpServer {
     /// A server that writes to each request what `answer` says, head and all, and keeps the connection open.
     pub fn answering(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Self {
         Self::connections(move |stream, seen| {
-            let Ok(mut writing) = stream.try_clone() else { return };
-            let mut reading = BufReader::new(stream);
-            while let Some(asked) = read(&mut reading) {
-                let answer = answer(&asked);
-                lock(seen).asked.push(asked);
-                if writing.write_all(&answer).is_err() {
-                    return;
-                }
-            }
+            talk(BufReader::new(stream), seen, &answer);
+        })
+    }
+
+    /// The same over TLS, as `localhost`, by a certificate for which the root in `tests/tls` vouches and no other.
+    pub fn encrypted(answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        let config = Arc::new(tls());
+        Self::connections(move |stream, seen| {
+            let Ok(connection) = rustls::ServerConnection::new(Arc::clone(&config)) else { return };
+            talk(BufReader::new(rustls::StreamOwned::new(connection, stream)), seen, &answer);
         })
     }
 
@@ -68,14 +71,31 @@ impl HttpServer {
         let port = listener.local_addr().unwrap_or_else(|error| panic!("{error}")).port();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let (shared, serve) = (Arc::clone(&seen), Arc::new(serve));
-        thread::spawn(move || {
+        let listening = thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
+                if lock(&shared).is_closed {
+                    return;
+                }
                 lock(&shared).connections += 1;
                 let (shared, serve) = (Arc::clone(&shared), Arc::clone(&serve));
                 thread::spawn(move || serve(stream, &shared));
             }
         });
-        Self { port, seen }
+        Self { port, seen, listening: Some(listening) }
+    }
+
+    /// Listens no longer: whoever connects is refused.
+    pub fn close(mut self) {
+        lock(&self.seen).is_closed = true;
+        let woken = TcpStream::connect(("127.0.0.1", self.port));
+        let ended = self.listening.take().map(thread::JoinHandle::join);
+        drop(woken);
+        assert!(ended.is_some_and(|ended| ended.is_ok()));
+        assert!(
+            TcpStream::connect(("127.0.0.1", self.port)).is_err(),
+            "the port {} is still open",
+            self.port
+        );
     }
 
     /// Its port on 127.0.0.1.
@@ -99,6 +119,35 @@ impl HttpServer {
     }
 }
 
+/// Answers what comes over one connection.
+fn talk<S: Read + Write>(mut stream: BufReader<S>, seen: &Mutex<Seen>, answer: &impl Fn(&Asked) -> Vec<u8>) {
+    while let Some(asked) = read(&mut stream) {
+        let answer = answer(&asked);
+        lock(seen).asked.push(asked);
+        let writing = stream.get_mut();
+        if writing.write_all(&answer).and_then(|()| writing.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+#[expect(clippy::panic, reason = "a test that cannot set up fails")]
+fn tls() -> rustls::ServerConfig {
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+    let certificates = CertificateDer::pem_slice_iter(include_bytes!("../tls/server.pem")).collect();
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("../tls/server.key"));
+    let (certificates, key) = match (certificates, key) {
+        (Ok(certificates), Ok(key)) => (certificates, key),
+        (Err(error), _) | (_, Err(error)) => panic!("{error}"),
+    };
+    rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(certificates, key))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
 fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -119,7 +168,7 @@ pub fn response(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> 
     whole
 }
 
-fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
+fn read(stream: &mut impl BufRead) -> Option<Asked> {
     let mut asked = Asked { line: line(stream)?, ..Asked::default() };
     loop {
         let header = line(stream)?;
@@ -146,7 +195,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
     Some(asked)
 }
 
-fn line(stream: &mut BufReader<TcpStream>) -> Option<String> {
+fn line(stream: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     let read = stream.read_line(&mut line).ok()?;
     (read > 0).then(|| line.trim_end().to_owned())

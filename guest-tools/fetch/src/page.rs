@@ -37,7 +37,11 @@ pub fn page(response: &Response, url: &Url, wanted: Wanted) -> Result<String, St
     let Some(text) = text(response, content_type, url, wanted.markdown) else {
         let bytes = response.body.len();
         let more = if response.is_cut { "more than " } else { "" };
-        return Ok(format!("{head}\n\nThe body is no text: {more}{bytes} bytes."));
+        let what = match encoding(response) {
+            Some(encoding) => format!("compressed ({encoding}), though nobody asked for that, and is not unpacked"),
+            None => "no text".to_owned(),
+        };
+        return Ok(format!("{head}\n\nThe body is {what}: {more}{bytes} bytes."));
     };
     if response.status >= 400 {
         let start: String = text.trim().chars().take(MAX_ERROR_CHARS).collect();
@@ -107,9 +111,19 @@ fn text(response: &Response, content_type: &str, url: &Url, wants_markdown: bool
     if !is_readable {
         return None;
     }
+    if encoding(response).is_some() {
+        return None;
+    }
     let text = decode(&response.body, &lower);
     let is_html = kind == "text/html" || kind == "application/xhtml+xml";
     Some(if is_html && wants_markdown { markdown::of(&text, url) } else { text })
+}
+
+/// How the body is compressed, if the server did that unasked. Unpacked here, a few kilobytes could become gigabytes.
+fn encoding(response: &Response) -> Option<String> {
+    let encoding = response.header("content-encoding")?.trim().to_ascii_lowercase();
+    let shown: String = encoding.chars().take(40).collect();
+    (!matches!(encoding.as_str(), "" | "identity")).then_some(shown)
 }
 
 fn looks_like_text(body: &[u8]) -> bool {

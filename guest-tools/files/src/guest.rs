@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::grants::{Grants, show};
 use crate::page::Budget;
 use crate::replace::{PIECE, Replace};
 use crate::tools::{edit_file, glob, grep, list_dir, read_file, write_file};
 use crate::{Answer, Workspace};
+use granted::{Grants, show};
 
 mod bindings {
     wit_bindgen::generate!({ path: "wit", world: "files", generate_all });

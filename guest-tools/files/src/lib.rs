@@ -1,7 +1,6 @@
 //! Reading, searching and editing files in granted directories. The functions are documented in `wit/world.wit`; here
-//! [`tools`] says what each of them does, on top of what the host gives: [`grants`] and a page of [`output`](page).
+//! [`tools`] says what each of them does, on top of what the host gives: [`granted`] and a page of [`output`](page).
 
-pub mod grants;
 pub mod page;
 pub mod replace;
 pub mod source;
@@ -22,7 +21,7 @@ pub mod tools {
 #[cfg(target_os = "wasi")]
 mod guest;
 
-use grants::Grants;
+use granted::Grants;
 use page::Budget;
 
 /// What a call may work with.

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::grants::{Grants, show};
+use granted::{Grants, show};
 
 /// Opens the regular file at `path` and tells its size. The type is looked at first: opening a pipe could wait for
 /// ever.

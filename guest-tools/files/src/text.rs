@@ -38,26 +38,6 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains('\r') { Cow::Owned(text.replace('\r', CARRIAGE_RETURN)) } else { Cow::Borrowed(text) }
 }
 
-/// `name` with an escape, as `\n` or `\u{1b}`, for every character that ends a line or is not seen: a name must not
-/// pass for a line of the tool's own.
-pub fn visible(name: &str) -> String {
-    let mut visible = String::with_capacity(name.len());
-    for character in name.chars() {
-        if is_seen(character) {
-            visible.push(character);
-        } else {
-            visible.extend(character.escape_default());
-        }
-    }
-    visible
-}
-
-/// Controls, line and paragraph separators, byte order marks and what turns the direction of text are not.
-fn is_seen(character: char) -> bool {
-    !character.is_control()
-        && !matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
 /// One line that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
@@ -202,15 +182,6 @@ mod tests {
         assert_eq!(not_text("äöü\r\n\x1b[0m".as_bytes()), None);
         assert_eq!(not_text(b"\x7fELF\x02\x01\x01\0\0"), Some("a binary file"));
         assert!(not_text(&[0xff, 0xfe, b'a', 0]).unwrap().contains("UTF-16"));
-    }
-
-    #[test]
-    fn a_name_is_one_line() {
-        assert_eq!(visible("ä b\\n.txt"), "ä b\\n.txt");
-        assert_eq!(
-            visible("a\n[b]\r\t\u{1b}[2J\u{85}\u{2028}\u{202e}"),
-            r"a\n[b]\r\t\u{1b}[2J\u{85}\u{2028}\u{202e}"
-        );
     }
 
     #[test]

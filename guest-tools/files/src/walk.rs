@@ -8,7 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::Override;
 use ignore::{DirEntry, Match, WalkBuilder};
 
-use crate::grants::Grants;
+use granted::Grants;
 
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 

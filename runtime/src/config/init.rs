@@ -6,7 +6,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::names::component_name_fits;
 use crate::error::{Error, Result};
-use crate::policy::{Access, DirGrant, HttpGrant};
+use crate::policy::{Access, DirGrant, HttpGrant, StateScope};
 
 /// The `toolcell.toml` that `toolcell init` writes: the shipped tools, reading this folder.
 pub fn starting_text() -> &'static str {
@@ -25,12 +25,20 @@ pub struct NewComponent {
     pub dirs: Vec<DirGrant>,
     /// Where it may send requests over HTTP.
     pub http: Vec<HttpGrant>,
+    /// What it may keep between calls.
+    pub state: StateScope,
 }
 
 impl NewComponent {
     /// A component with nothing granted.
     pub fn new(name: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { name: name.into(), path: path.into(), dirs: Vec::new(), http: Vec::new() }
+        Self {
+            name: name.into(),
+            path: path.into(),
+            dirs: Vec::new(),
+            http: Vec::new(),
+            state: StateScope::None,
+        }
     }
 
     /// Grants a directory.
@@ -44,6 +52,13 @@ impl NewComponent {
     #[must_use]
     pub fn http(mut self, entry: HttpGrant) -> Self {
         self.http.push(entry);
+        self
+    }
+
+    /// Lets it keep values.
+    #[must_use]
+    pub fn state(mut self, scope: StateScope) -> Self {
+        self.state = scope;
         self
     }
 }
@@ -65,7 +80,7 @@ pub fn component_name(file: &Path) -> Option<String> {
 /// # Errors
 /// When the text is no TOML, the name cannot be one, or it is taken.
 pub fn add_component(text: &str, component: &NewComponent) -> Result<String> {
-    let NewComponent { name, path, dirs, http } = component;
+    let NewComponent { name, path, dirs, http, state } = component;
     let wrong = |message: String| Error::Config { at: format!("component.{name}"), message };
     component_name_fits(name).map_err(wrong)?;
     let mut document: DocumentMut = text
@@ -85,13 +100,16 @@ pub fn add_component(text: &str, component: &NewComponent) -> Result<String> {
     let mut table = Table::new();
     table.insert("path", value(path.as_str()));
     table.decor_mut().set_prefix(if text.trim().is_empty() { "" } else { "\n" });
-    if !dirs.is_empty() || !http.is_empty() {
+    if !dirs.is_empty() || !http.is_empty() || *state != StateScope::None {
         let mut grant = Table::new();
         if !dirs.is_empty() {
             grant.insert("dirs", value(dirs_array(dirs).map_err(wrong)?));
         }
         if !http.is_empty() {
             grant.insert("http", value(http.iter().map(http_value).collect::<Array>()));
+        }
+        if *state != StateScope::None {
+            grant.insert("state", value(state.as_str()));
         }
         grant.decor_mut().set_prefix("\n");
         table.insert("grant", Item::Table(grant));

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::document::Address;
+use super::mcp_transport::{McpText, McpTransport, RawWay};
 use super::names::{component_name_fits, tool_name_fits};
-use super::raw_mcp::{RawMcp, RawMcpHints, RawMcpTool, RawText};
+use super::raw_mcp::{RawMcp, RawMcpHints, RawMcpTool};
 use super::rules::group_fits;
 use super::validate::{Validator, count};
 use crate::limits::{Limit, Limits, Origin};
@@ -16,22 +17,6 @@ use crate::policy::{Secret, SecretSource};
 
 /// The limits that bound calls of tools which run elsewhere.
 const LIMITS: [&str; 3] = ["timeout", "argument_bytes", "result_bytes"];
-
-/// Headers that belong to the protocol or to the connection.
-const OWN_HEADERS: [&str; 12] = [
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "last-event-id",
-    "mcp-method",
-    "mcp-name",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "te",
-    "transfer-encoding",
-];
 
 /// What an operator says of one server.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,45 +50,6 @@ pub struct McpConfig {
     pub start_timeout: Duration,
     /// Where its table is.
     pub origin: Origin,
-}
-
-/// How a server is reached.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum McpTransport {
-    /// A program that speaks over its standard input and output.
-    Command {
-        /// The program, absolute, and its arguments.
-        command: Vec<String>,
-        /// The working directory.
-        folder: PathBuf,
-        /// The environment.
-        env: BTreeMap<String, McpText>,
-        /// Files that decide what it does: the program, and those that its arguments name.
-        files: Vec<PathBuf>,
-    },
-    /// An address of HTTP.
-    Url {
-        /// The address.
-        url: String,
-        /// Headers of every request.
-        headers: BTreeMap<String, McpText>,
-    },
-}
-
-/// A text, or a secret with what stands before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum McpText {
-    /// The text itself.
-    Plain(String),
-    /// A secret.
-    Secret {
-        /// Its name among the server's secrets.
-        name: String,
-        /// What is written before it.
-        prefix: String,
-    },
 }
 
 /// What is declared of tools that run elsewhere. It is believed.
@@ -174,7 +120,7 @@ impl McpConfig {
     pub(super) fn files(&self) -> &[PathBuf] {
         match &self.transport {
             McpTransport::Command { files, .. } => files,
-            McpTransport::Url { .. } => &[],
+            McpTransport::Url { ca, .. } => ca.as_slice(),
         }
     }
 
@@ -192,9 +138,11 @@ impl McpConfig {
                 put("command", Some(json!(command)));
                 put("env", names(env));
             }
-            McpTransport::Url { url, headers } => {
+            McpTransport::Url { url, headers, private, ca } => {
                 put("url", Some(url.as_str().into()));
                 put("headers", names(headers));
+                put("private", Some((*private).into()).filter(|_| *private));
+                put("ca", ca.as_ref().map(|file| file.display().to_string().into()));
             }
         }
         put("enabled", Some(self.enabled.into()));
@@ -246,10 +194,15 @@ impl Validator<'_, '_> {
             self.problem(&address.key("secrets").key(name).key("readable"), message);
         }
         let secrets = self.secrets(&address.key("secrets"), raw.secrets, &BTreeMap::new());
-        let env = self.texts(&address.key("env"), raw.env, &secrets);
-        let headers = self.texts(&address.key("headers"), raw.headers, &secrets);
-        self.unused_secrets(&address.key("secrets"), &secrets, [&env, &headers]);
-        let transport = self.transport(&address, raw.command, env, raw.url, headers, enabled);
+        let way = RawWay {
+            command: raw.command,
+            env: raw.env,
+            url: raw.url,
+            headers: raw.headers,
+            private: raw.private,
+            ca: raw.ca,
+        };
+        let transport = self.transport(&address, way, &secrets, enabled);
         if let Some(group) = &raw.group {
             self.checked(&address.key("group"), group_fits(group));
         }
@@ -288,104 +241,6 @@ impl Validator<'_, '_> {
         })
     }
 
-    fn transport(
-        &mut self,
-        address: &Address,
-        command: Option<Vec<String>>,
-        env: BTreeMap<String, McpText>,
-        url: Option<String>,
-        headers: BTreeMap<String, McpText>,
-        enabled: bool,
-    ) -> Option<McpTransport> {
-        match (command, url) {
-            (Some(command), None) => {
-                if !headers.is_empty() {
-                    self.problem(&address.key("headers"), "are sent to a `url`; a program has an `env`");
-                }
-                let path = match env.get("PATH") {
-                    Some(McpText::Plain(path)) => Some(path.as_str()),
-                    _ => None,
-                };
-                // A switched-off one may be missing: that is a reason to switch it off.
-                if !enabled {
-                    let files = Vec::new();
-                    return Some(McpTransport::Command { command, folder: self.folder.clone(), env, files });
-                }
-                let (command, files) = self.program(address, command, path, "./server")?;
-                Some(McpTransport::Command { command, folder: self.folder.clone(), env, files })
-            }
-            (None, Some(url)) => {
-                if !env.is_empty() {
-                    self.problem(&address.key("env"), "is that of a `command`; a `url` has `headers`");
-                }
-                for name in headers.keys() {
-                    self.checked(&address.key("headers").key(name), header_fits(name));
-                }
-                self.checked(&address.key("url"), url_fits(&url))?;
-                Some(McpTransport::Url { url, headers })
-            }
-            _ => {
-                let message = "write either `command = [\"PROGRAM\", …]` or `url = \"https://…\"`, and one of them alone";
-                self.problem(address, message);
-                None
-            }
-        }
-    }
-
-    fn texts(
-        &mut self,
-        table: &Address,
-        raw: BTreeMap<String, RawText>,
-        secrets: &BTreeMap<String, Secret>,
-    ) -> BTreeMap<String, McpText> {
-        let mut texts = BTreeMap::new();
-        for (name, text) in raw {
-            let address = table.key(&name);
-            if name.is_empty() || name.contains(['=', '\0']) {
-                self.problem(&address, "a name must not be empty nor contain `=` or a zero byte");
-            }
-            let text = match text {
-                RawText::Plain(text) => McpText::Plain(text),
-                RawText::Secret(text) => {
-                    if !secrets.contains_key(&text.secret) {
-                        let message =
-                            format!("there is no secret `{}` in `secrets`", text.secret.escape_debug());
-                        self.problem(&address, message);
-                    }
-                    McpText::Secret { name: text.secret, prefix: text.prefix }
-                }
-            };
-            let (McpText::Plain(plain) | McpText::Secret { prefix: plain, .. }) = &text;
-            if plain.contains(['\0', '\r', '\n']) {
-                self.problem(&address, "must be one line without a zero byte");
-            }
-            texts.insert(name, text);
-        }
-        texts
-    }
-
-    /// A secret that nobody gets was meant for somebody.
-    fn unused_secrets(
-        &mut self,
-        table: &Address,
-        secrets: &BTreeMap<String, Secret>,
-        texts: [&BTreeMap<String, McpText>; 2],
-    ) {
-        let used: Vec<&String> = texts
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .filter_map(|text| match text {
-                McpText::Secret { name, .. } => Some(name),
-                McpText::Plain(_) => None,
-            })
-            .collect();
-        for name in secrets.keys().filter(|name| !used.contains(name)) {
-            let message =
-                format!("is given to nothing; write it in `env` or `headers` as `{{ secret = \"{name}\" }}`");
-            self.problem(&table.key(name), message);
-        }
-    }
-
     fn mcp_tools(
         &mut self,
         table: &Address,
@@ -419,36 +274,6 @@ fn listed() -> String {
     LIMITS.map(|name| format!("`{name}`")).join(", ")
 }
 
-fn header_fits(name: &str) -> Result<(), String> {
-    let lower = name.to_ascii_lowercase();
-    if OWN_HEADERS.contains(&lower.as_str()) {
-        return Err(format!("`{lower}` belongs to the protocol and is set by toolcell"));
-    }
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if !name.is_empty() && name.bytes().all(is_token) {
-        Ok(())
-    } else {
-        Err("is no name of a header".to_owned())
-    }
-}
-
-fn url_fits(url: &str) -> Result<(), String> {
-    let example = "write for example `https://mcp.example.org/mcp`";
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let rest = rest.ok_or_else(|| format!("must begin with `https://` or `http://`; {example}"))?;
-    if !url.bytes().all(|byte| byte.is_ascii_graphic()) || url.contains('#') {
-        return Err(format!("is no address; {example}"));
-    }
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return Err("must not carry a user or password; use `headers` with a secret".to_owned());
-    }
-    if authority.is_empty() || authority.starts_with(':') {
-        return Err(format!("names no host; {example}"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
@@ -474,6 +299,11 @@ command = ["no-such-program-at-all"]
 [mcp.odd]
 url = "ftp://example.org"
 headers = { "mcp-session-id" = "x", authorization = { secret = "none" } }
+[mcp.open]
+url = "http://mcp.example.org/mcp"
+headers = { Authorization = { secret = "key" }, authorization = "x", "Mcp-Param-a" = "b", "a b" = "c" }
+secrets = { key = { env = "KEY" } }
+ca = "root.pem"
 [mcp.user]
 url = "https://me:pw@example.org/mcp"
 tools = []
@@ -485,6 +315,7 @@ env = { A = { secret = "key", before = "x" } }
 command = ["sh"]
 secrets = { key = { env = "KEY" } }
 headers = { a = "b" }
+private = true
 concurrent_calls = 0
 [mcp.idle.tool.x]
 hints = { readonly = true }

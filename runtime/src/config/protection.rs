@@ -46,6 +46,17 @@ impl Config {
             let what = format!("the hook `{}`", hook.origin.setting);
             protected = hook.files().iter().fold(protected, |protected, file| protected.file(&what, file));
         }
+        let server = &self.server;
+        let tokens = server.tokens.iter().map(|(name, source)| (format!("the token of `{name}`"), source));
+        let shared = server.shared.iter().flat_map(|shared| {
+            let password = shared.password.iter().map(|source| ("the password of the shared store", source));
+            password.chain([("the key of the shared store", &shared.key)])
+        });
+        for (what, source) in tokens.chain(shared.map(|(what, source)| (what.to_owned(), source))) {
+            if let SecretSource::File(path) = source {
+                protected = protected.secret(what, path);
+            }
+        }
         for server in &self.mcp {
             let what = format!("the server `mcp.{}`", server.name);
             protected = server.files().iter().fold(protected, |protected, file| protected.file(&what, file));

@@ -21,10 +21,15 @@ pub(super) struct RawMcp {
     pub(super) command: Option<Vec<String>>,
     /// Of a program: its environment; the host's own is never seen. `PATH` is set unless it is here.
     pub(super) env: BTreeMap<String, RawText>,
-    /// The address of a server that is reached over HTTP.
+    /// The address of a server that is reached over HTTP, as in `"https://mcp.example.org/mcp"`.
     pub(super) url: Option<String>,
     /// Of an address: headers of every request.
     pub(super) headers: BTreeMap<String, RawText>,
+    /// Of an address: whether its name may lead to loopback and private addresses. Default false; `localhost` and
+    /// addresses that are written as such are reached without.
+    pub(super) private: Option<bool>,
+    /// Of an address with TLS: a PEM file with root certificates that are trusted as well.
+    pub(super) ca: Option<String>,
     /// Secrets by name, for `env` and `headers`. Each is taken out of all that the server's tools say.
     pub(super) secrets: BTreeMap<String, RawSecret>,
     /// Whether its tools exist. Default true.

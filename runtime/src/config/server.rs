@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::document::Address;
-use super::raw::{RawKey, RawServer};
+use super::raw::RawKey;
+use super::raw_server::RawServer;
+use super::shared::Shared;
 use super::validate::{Validator, count};
 use crate::limits::{Limit, Origin};
 use crate::policy::SecretSource;
@@ -43,6 +45,8 @@ pub struct Server {
     pub write_timeout: Duration,
     /// How long calls may go on when the server is to end. Default 10 seconds.
     pub drain_timeout: Duration,
+    /// What it shares with other instances of itself. Default none: then a session is this instance's alone.
+    pub shared: Option<Shared>,
 }
 
 impl Default for Server {
@@ -60,12 +64,13 @@ impl Default for Server {
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
+            shared: None,
         }
     }
 }
 
 /// The settings of `[server]`, by name.
-pub(super) const SETTINGS: [&str; 12] = [
+pub(super) const SETTINGS: [&str; 13] = [
     "hosts",
     "origins",
     "tokens",
@@ -78,6 +83,7 @@ pub(super) const SETTINGS: [&str; 12] = [
     "body_timeout",
     "write_timeout",
     "drain_timeout",
+    "shared",
 ];
 
 impl Server {
@@ -140,6 +146,7 @@ impl Validator<'_, '_> {
             hosts: self.each(&table.key("hosts"), &raw.hosts, Server::host),
             origins: self.each(&table.key("origins"), &raw.origins, Server::origin),
             tokens: self.tokens(&table.key("tokens"), raw.tokens),
+            shared: raw.shared.and_then(|raw| self.shared(&table.key("shared"), raw)),
             ..Server::default()
         };
         if let Some(amount) = &raw.max_body {
@@ -187,22 +194,26 @@ impl Validator<'_, '_> {
         for (name, raw) in raw {
             let address = table.key(&name);
             let Some(name) = self.checked(&address, Server::principal(&name)) else { continue };
-            let source = match (raw.env, raw.file) {
-                (Some(name), None) if !name.is_empty() && !name.contains(['=', '\0']) => {
-                    Some(SecretSource::Env(name))
-                }
-                (None, Some(file)) => {
-                    let path = self.host_path(&file);
-                    self.checked(&address.key("file"), path).map(|path: PathBuf| SecretSource::File(path))
-                }
-                _ => {
-                    self.problem(&address, "write either `{ env = \"NAME\" }` or `{ file = \"PATH\" }`");
-                    None
-                }
-            };
-            tokens.extend(source.map(|source| (name, source)));
+            tokens.extend(self.key_source(&address, raw).map(|source| (name, source)));
         }
         tokens
+    }
+
+    /// Where a token or a key comes from.
+    pub(super) fn key_source(&mut self, address: &Address, raw: RawKey) -> Option<SecretSource> {
+        match (raw.env, raw.file) {
+            (Some(name), None) if !name.is_empty() && !name.contains(['=', '\0']) => {
+                Some(SecretSource::Env(name))
+            }
+            (None, Some(file)) => {
+                let path = self.host_path(&file);
+                self.checked(&address.key("file"), path).map(|path: PathBuf| SecretSource::File(path))
+            }
+            _ => {
+                self.problem(address, "write either `{ env = \"NAME\" }` or `{ file = \"PATH\" }`");
+                None
+            }
+        }
     }
 
     /// Where the settings of `[server]` were set.

@@ -11,6 +11,7 @@ use super::hooks::HookConfig;
 use super::rules::DeclaredHints;
 use super::server::Server;
 use super::settings::Config;
+use super::shared::{Shared, show_source};
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
 use crate::policy::{HttpGrant, Rule, SecretSource};
 
@@ -73,16 +74,9 @@ impl Config {
     /// Where tokens come from, never what they are.
     fn show_server(&self) -> Value {
         let server = &self.server;
-        let tokens = server.tokens.iter().map(|(name, source)| {
-            let source = match source {
-                SecretSource::Env(name) => json!({ "env": name }),
-                SecretSource::File(path) => json!({ "file": path.display().to_string() }),
-                SecretSource::Value(_) => "set by the program".into(),
-            };
-            (name.clone(), source)
-        });
+        let tokens = server.tokens.iter().map(|(name, source)| (name.clone(), show_source(source)));
         let time = |time: Duration| Value::from(humantime::format_duration(time).to_string());
-        let all: [(&str, Value); 12] = [
+        let all: [(&str, Value); 13] = [
             ("hosts", json!(server.hosts)),
             ("origins", json!(server.origins)),
             ("tokens", Value::Object(tokens.collect())),
@@ -95,7 +89,9 @@ impl Config {
             ("body_timeout", time(server.body_timeout)),
             ("write_timeout", time(server.write_timeout)),
             ("drain_timeout", time(server.drain_timeout)),
+            ("shared", server.shared.as_ref().map_or(Value::Null, Shared::show)),
         ];
+        let all = all.into_iter().filter(|(_, value)| !value.is_null());
         let shown = all.map(|(name, value)| (name.to_owned(), self.place(&format!("server.{name}"), value)));
         Value::Object(Map::from_iter(shown))
     }

@@ -128,6 +128,32 @@ impl File {
         Ok(sum)
     }
 
+    /// All scopes of the file, by name: values, bytes, and when one was last changed, in seconds since 1970.
+    pub fn scopes(&self) -> Kept<Vec<(String, u64, u64, u64)>> {
+        let sql = "SELECT name, (SELECT count(*) FROM entry WHERE entry.scope = scope.name), bytes, used FROM scope \
+                   ORDER BY name";
+        let number = |row: &rusqlite::Row<'_>, index| {
+            row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or(0))
+        };
+        let mut scopes = self.connection.prepare(sql).map_err(told)?;
+        let rows = scopes
+            .query_map([], |row| Ok((row.get(0)?, number(row, 1)?, number(row, 2)?, number(row, 3)?)))
+            .and_then(Iterator::collect);
+        rows.map_err(told)
+    }
+
+    /// Removes a scope with all of its values.
+    pub fn forget(&mut self, scope: &str) -> Kept<()> {
+        let transaction = self.write()?;
+        forget(&transaction, scope)?;
+        transaction.commit().map_err(told)
+    }
+
+    /// Gives the disk back what was removed, unless others use the file: then it is used again.
+    pub fn shrink(&self) {
+        let _ = self.connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);");
+    }
+
     /// What the database finds out about its own file.
     #[cfg(test)]
     pub fn integrity(&self) -> String {
@@ -216,12 +242,17 @@ impl Writing<'_> {
         let mut unused = self.transaction.prepare(sql).map_err(told)?;
         let unused: Option<String> = unused.query_row([old], |row| row.get(0)).optional().map_err(told)?;
         if let Some(name) = unused {
-            for sql in ["DELETE FROM entry WHERE scope = ?1", "DELETE FROM scope WHERE name = ?1"] {
-                self.transaction.execute(sql, [&name]).map_err(told)?;
-            }
+            forget(self.transaction, &name)?;
         }
         Ok(())
     }
+}
+
+fn forget(transaction: &Transaction<'_>, scope: &str) -> Kept<()> {
+    for sql in ["DELETE FROM entry WHERE scope = ?1", "DELETE FROM scope WHERE name = ?1"] {
+        transaction.execute(sql, [scope]).map_err(told)?;
+    }
+    Ok(())
 }
 
 /// What the database says, in words without paths or statements.

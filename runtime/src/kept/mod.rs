@@ -2,6 +2,8 @@
 
 #[cfg(feature = "state")]
 mod file;
+#[cfg(feature = "state")]
+mod folder;
 mod memory;
 
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::policy::{Digest, StateScope};
+#[cfg(feature = "state")]
+pub use folder::{KeptScope, StateFolder};
 use memory::Memory;
 
 /// Bytes of a key.

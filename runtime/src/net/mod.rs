@@ -6,8 +6,11 @@ mod address;
 mod connect;
 #[cfg(feature = "http")]
 mod connection;
+mod header;
 mod origin;
 mod pattern;
+#[cfg(feature = "http")]
+mod pool;
 #[cfg(feature = "http")]
 mod resolve;
 #[cfg(feature = "http")]
@@ -18,8 +21,11 @@ pub use address::{AddressClass, Reach, classify};
 pub(crate) use connect::{ConnectError, Connector};
 #[cfg(feature = "http")]
 pub(crate) use connection::Connection;
+pub(crate) use header::is_header_name;
 pub use origin::{Host, Origin, Scheme};
 pub use pattern::OriginPattern;
+#[cfg(feature = "http")]
+pub(crate) use pool::Pool;
 #[cfg(feature = "http")]
 pub use resolve::{Resolver, SystemResolver};
 #[cfg(feature = "http")]

@@ -28,6 +28,15 @@ impl OriginPattern {
     /// # Errors
     /// Says what is wrong and gives an example of a good one.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::read(text).map_err(|told| match told.contains("://") {
+            true => told,
+            false => {
+                format!("{told}; write for example `https://api.example.org` or `http://localhost:8080`")
+            }
+        })
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
         if text == "*" {
             return Err("`*` has no scheme; write `https://*` for every name of the Internet".to_owned());
         }
@@ -60,6 +69,13 @@ impl OriginPattern {
             HostPattern::Exactly(host) if host.is_localhost() => Reach::Loopback,
             _ => Reach::Public,
         }
+    }
+}
+
+impl From<Origin> for OriginPattern {
+    /// The pattern of this origin alone.
+    fn from(origin: Origin) -> Self {
+        Self { scheme: origin.scheme, host: HostPattern::Exactly(origin.host), port: origin.port }
     }
 }
 
@@ -149,6 +165,10 @@ mod tests {
             "*",
             "localhost",
             "example.org:99999",
+            "https://example.org:99999",
+            "https://1.2.3.4.5",
+            "https://u:p@example.org",
+            "https://[::1",
             "https://*.org",
             "https://*.",
             "https://*.*.org",
@@ -158,7 +178,8 @@ mod tests {
             "https://**",
             "https://*/x",
         ] {
-            assert!(OriginPattern::parse(text).is_err(), "{text}");
+            let told = OriginPattern::parse(text).unwrap_err();
+            assert!(told.contains("`https://"), "no example in {told}");
         }
         for text in ["https://*.example.org:8443", "http://[::1]", "https://*", "http://a:81"] {
             assert_eq!(OriginPattern::parse(text).unwrap().to_string(), text);

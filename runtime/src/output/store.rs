@@ -1,6 +1,8 @@
 //! Full outputs, kept for whoever wants the part that was cut.
 
 use std::path::Path;
+#[cfg(feature = "http")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use folder::Folder;
@@ -8,6 +10,8 @@ use memory::Memory;
 
 use super::{Handle, StoredOutput};
 use crate::error::{Error, Result};
+#[cfg(feature = "http")]
+use crate::shared::SharedStore;
 
 mod folder;
 mod memory;
@@ -33,6 +37,8 @@ pub struct OutputStore {
 enum Place {
     Folder(Folder),
     Memory(Memory),
+    #[cfg(feature = "http")]
+    Shared(Arc<SharedStore>),
 }
 
 impl OutputStore {
@@ -49,6 +55,12 @@ impl OutputStore {
     pub fn in_memory() -> Self {
         let quota = Quota { bytes: 32 << 20, age: Duration::from_hours(7 * 24) };
         Self { place: Place::Memory(Memory::default()), quota }
+    }
+
+    /// A store that other instances share, which bounds what it keeps altogether. Keeps outputs of 32 MiB each, for a day.
+    #[cfg(feature = "http")]
+    pub fn shared(store: Arc<SharedStore>) -> Self {
+        Self { place: Place::Shared(store), quota: Quota { bytes: 32 << 20, age: Duration::from_hours(24) } }
     }
 
     /// Sets the bytes that are kept, of all sessions together.
@@ -79,6 +91,12 @@ impl OutputStore {
         match &self.place {
             Place::Folder(folder) => folder.put(&name, bytes, self.quota)?,
             Place::Memory(memory) => memory.put(name, bytes, self.quota),
+            #[cfg(feature = "http")]
+            Place::Shared(store) => {
+                store
+                    .set(&format!("output:{name}"), bytes, self.quota.age)
+                    .map_err(|error| unshared(&error))?;
+            }
         }
         Ok(handle)
     }
@@ -89,6 +107,14 @@ impl OutputStore {
         let found = match &self.place {
             Place::Folder(folder) => folder.open_output(&name, self.quota)?,
             Place::Memory(memory) => memory.open_output(&name, self.quota),
+            #[cfg(feature = "http")]
+            Place::Shared(store) => {
+                let found = store.get(&format!("output:{name}")).map_err(|error| unshared(&error))?;
+                found.map(|bytes| {
+                    let length = bytes.len() as u64;
+                    StoredOutput::new(std::io::Cursor::new(bytes), length)
+                })
+            }
         };
         found.ok_or_else(|| {
             Error::Output(format!(
@@ -96,6 +122,11 @@ impl OutputStore {
             ))
         })
     }
+}
+
+#[cfg(feature = "http")]
+fn unshared(error: &std::io::Error) -> Error {
+    Error::Output(format!("the store that instances share cannot be used: {error}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Secret;
 use crate::error::{Error, Result};
-use crate::net::{Origin, OriginPattern, Reach, Scheme};
+use crate::net::{Origin, OriginPattern, Reach, Scheme, is_header_name};
 
 /// Headers that say where a message goes, where it ends, and what becomes of its connection: the host's alone.
 pub(crate) const HOST_HEADERS: [&str; 15] = [
@@ -242,8 +242,7 @@ fn path_fault(path: &str) -> Option<String> {
 }
 
 fn header_fault(name: &str, value: &Credential, secrets: &BTreeMap<String, Secret>) -> Option<String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || name.len() > 128 || !name.bytes().all(is_token) {
+    if !is_header_name(name) {
         return Some("is no header's name".to_owned());
     }
     if HOST_HEADERS.contains(&name) {

@@ -89,6 +89,16 @@ impl Taped for u32 {
     }
 }
 
+impl Taped for u16 {
+    fn to_tape(&self, _: &mut Contents) -> Value {
+        (*self).into()
+    }
+
+    fn from_tape(value: &Value, _: &Contents) -> Option<Self> {
+        value.as_u64()?.try_into().ok()
+    }
+}
+
 impl Taped for String {
     fn to_tape(&self, _: &mut Contents) -> Value {
         self.as_str().into()

@@ -98,8 +98,18 @@ pub(crate) struct State {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// The limit on files that was hit first, by its name, and what was wanted of it.
+    pub files: Refused,
+    pub http: Refused,
+    /// Requests that left the host.
+    pub http_requests: u64,
+}
+
+/// What a layer did not give.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refused {
+    /// The limit that was hit first, by its name, and what was wanted of it.
     pub limit: Option<(String, u64)>,
-    /// What was refused of files.
+    /// What was refused.
     pub denials: Vec<Denial>,
 }

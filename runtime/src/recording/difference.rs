@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::output::Redactor;
+
 /// The first thing in which a replay differs from its recording.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -29,6 +31,12 @@ impl Difference {
     /// The call gave something else.
     pub(crate) fn end(what: &str, expected: &str, got: &str) -> Self {
         Self { event: None, what: what.to_owned(), expected: shown(expected), got: shown(got) }
+    }
+
+    /// The same without secrets.
+    pub(crate) fn redacted(self, redactor: &Redactor) -> Self {
+        let (expected, got) = (redactor.shortened(&self.expected), redactor.shortened(&self.got));
+        Self { expected, got, ..self }
     }
 }
 

@@ -14,7 +14,7 @@ mod tape;
 mod tests;
 
 pub(crate) use answer::{Contents, Taped};
-pub(crate) use call::{Called, Component, End, LimitSet, SecretFrom, State};
+pub(crate) use call::{Called, Component, End, LimitSet, Refused, SecretFrom, State};
 pub use difference::Difference;
 pub use file::Recording;
 pub(crate) use player::Player;

@@ -1,5 +1,6 @@
 //! Making a recording while a call runs.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -23,6 +24,8 @@ struct Making {
     redactor: Option<Arc<Redactor>>,
     contents: Contents,
     events: Vec<Event>,
+    /// The last bytes that were read by each handle.
+    ends: BTreeMap<String, Vec<u8>>,
     bytes: usize,
     end: End,
     outcome: Option<Value>,
@@ -79,7 +82,7 @@ impl Recorder {
         }
         making.redactor = redactor.cloned();
         let text = serde_json::to_string(&called).unwrap_or_default();
-        if making.is_secret(&text) || component_says(redactor, component) {
+        if making.is_secret(text.as_bytes()) || component_says(redactor, component) {
             making.fail("a secret is in the call's arguments, metadata or settings");
             // Without what may be one of the secrets there is nothing to begin with.
             making.arguments = None;
@@ -104,11 +107,16 @@ impl Recorder {
         let mut contents = Contents::default();
         let answer = answer.to_tape(&mut contents);
         let text = answer.to_string();
-        let is_secret = making.is_secret(&ask)
-            || making.is_secret(&text)
-            || contents.iter().any(|(_, bytes)| making.is_secret(&String::from_utf8_lossy(bytes)));
-        if is_secret {
+        let is_secret = making.is_secret(ask.as_bytes())
+            || making.is_secret(text.as_bytes())
+            || contents.iter().any(|(_, bytes)| making.is_secret(bytes));
+        let is_across = making.is_across(&ask, &contents);
+        if is_secret || is_across {
             let number = making.events.len().saturating_add(1);
+            if is_across {
+                // Its beginning is in what was recorded before.
+                making.forget();
+            }
             return making.fail(&format!(
                 "a secret was in what the host and the tool said to each other (event {number})"
             ));
@@ -120,6 +128,14 @@ impl Recorder {
         }
         making.contents.append(contents);
         making.events.push(Event { ask, answer });
+    }
+
+    /// Looks at bytes of which only the digest will be recorded.
+    pub(crate) fn gives(&self, bytes: &[u8]) {
+        let mut making = self.lock();
+        if making.is_secret(bytes) {
+            making.fail("a secret was in what the tool wrote");
+        }
     }
 
     /// What the layers of the cell know at its end.
@@ -146,7 +162,7 @@ impl Recorder {
 
 /// Whether a secret is spelled out in the component itself.
 fn component_says(redactor: Option<&Arc<Redactor>>, component: &[u8]) -> bool {
-    redactor.is_some_and(|redactor| redactor.is_in(&String::from_utf8_lossy(component)))
+    redactor.is_some_and(|redactor| redactor.is_in_bytes(component))
 }
 
 impl Making {
@@ -156,7 +172,29 @@ impl Making {
         }
     }
 
-    fn is_secret(&self, text: &str) -> bool {
-        self.redactor.as_ref().is_some_and(|redactor| redactor.is_in(text))
+    fn is_secret(&self, bytes: &[u8]) -> bool {
+        self.redactor.as_ref().is_some_and(|redactor| redactor.is_in_bytes(bytes))
+    }
+
+    /// Whether a secret began in what the same handle gave before, and ends in this.
+    fn is_across(&mut self, ask: &str, contents: &Contents) -> bool {
+        let Some(redactor) = &self.redactor else { return false };
+        let handle = ask.split(' ').nth(1).unwrap_or_default();
+        let mut all = self.ends.get(handle).cloned().unwrap_or_default();
+        let before = all.len();
+        contents.iter().for_each(|(_, bytes)| all.extend_from_slice(bytes));
+        if all.len() == before {
+            return false;
+        }
+        let is_across = before > 0 && redactor.is_in_bytes(&all);
+        all.drain(..all.len().saturating_sub(redactor.longest_part()));
+        self.ends.insert(handle.to_owned(), all);
+        is_across
+    }
+
+    /// Leaves nothing of what came from outside.
+    fn forget(&mut self) {
+        self.events.clear();
+        self.contents = Contents::default();
     }
 }

@@ -344,7 +344,7 @@ impl RuntimeBuilder {
         if knows_all {
             warnings.extend(registry.unmatched());
         }
-        Ok(Runtime {
+        let runtime = Runtime {
             shared: Arc::new(Shared {
                 registry,
                 terms: RwLock::new(Arc::new(Terms::of(&self.config, loading))),
@@ -367,7 +367,9 @@ impl RuntimeBuilder {
                 outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
                 sandbox,
             }),
-        })
+        };
+        runtime.await_remotes();
+        Ok(runtime)
     }
 
     /// What is fixed when an engine is made: the largest value that any scope sets, except for the stack, which is

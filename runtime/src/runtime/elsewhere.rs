@@ -26,7 +26,7 @@ impl Runs<'_> {
         };
         let limits = self.whole.lower(Arc::clone(self.limits));
         let (told, mut progress) = mpsc::channel(PROGRESS);
-        let calling = remote.server.call(&remote.name, remote.identity, arguments, Some(told), &limits);
+        let calling = remote.server.call(remote, arguments, self.tool.mirrored(), Some(told), &limits);
         let work = async {
             let mut calling = pin!(calling);
             loop {

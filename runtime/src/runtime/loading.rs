@@ -11,6 +11,7 @@ use crate::sandbox::Sandbox;
 use crate::tool::{AnyNativeTool, Remotes, Tool, ToolComponent, group_switch, load, load_remotes};
 
 /// What every tool is loaded under.
+#[derive(Clone)]
 pub(super) struct Loading {
     pub limits: Limits,
     pub over: Limits,

@@ -11,7 +11,7 @@ use crate::call::{Arguments, Outcome, ToolCall};
 use crate::config::{ComponentConfig, Source};
 use crate::error::{Error, Result};
 use crate::limits::{EffectiveLimits, Limit, Limits, Origin};
-use crate::policy::{Grant, Secret, SecretSource};
+use crate::policy::{Digest, Grant, Secret, SecretSource};
 use crate::recording::{
     Called, Component, Difference, LimitSet, Player, Recorder, Recording, SecretFrom, State, Tape,
 };
@@ -94,6 +94,12 @@ impl Runs<'_> {
         {
             return recorder.fail("an argument is declared to be a secret, which a recording must not hold");
         }
+        let bytes = match component.whole() {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return recorder.fail(&format!("the component cannot be kept with its WIT: {error}"));
+            }
+        };
         let output = self.whole.terms.output;
         let called = Called {
             tool: self.tool.name.clone(),
@@ -103,7 +109,7 @@ impl Runs<'_> {
             session: self.call.session.state.name().map(str::to_owned),
             component: Component {
                 name: component.owner.name.clone(),
-                digest: component.owner.digest.to_string(),
+                digest: Digest::of(&bytes).to_string(),
                 origin: self.tool.origin.clone(),
                 flag: component.flag.as_deref().map(str::to_owned),
                 repair: self.tool.owner.repair,
@@ -119,7 +125,7 @@ impl Runs<'_> {
                 setting: component.state_setting.to_string(),
             },
         };
-        recorder.begin(called, &component.bytes, self.tool.redactor());
+        recorder.begin(called, &bytes, self.tool.redactor());
     }
 }
 
@@ -162,12 +168,20 @@ impl RuntimeBuilder {
             self.emptied().component(component).output(called.output.0, called.output.1).build().await?;
         let recording = Arc::new(recording);
         let player = Player::new(Arc::clone(&recording));
+        let tool = called.tool.clone();
         let mut call = ToolCall::new(called.tool, Arguments::from(called.arguments));
         call.id = called.id;
         call.meta = called.meta;
         let session = runtime.session(called.session.unwrap_or_default());
         let outcome = session.call(call).replay(player.clone()).await;
         let difference = player.difference().or_else(|| end_differs(recording.outcome(), &outcome));
+        // What the tool asks now is nothing that a redactor saw yet, and a recording may come from anybody.
+        let tools = runtime.shared.registry.now();
+        let redactor = tools.get(&tool).and_then(|placed| placed.tool.redactor());
+        let difference = match redactor {
+            Some(redactor) => difference.map(|difference| difference.redacted(redactor)),
+            None => difference,
+        };
         Ok(Replay { outcome, difference })
     }
 }

@@ -136,6 +136,8 @@ impl Runtime {
         loaded.servers = remotes.servers;
         loaded.source.configured_hooks = configured_hooks;
         loaded.config = config;
+        drop(loaded);
+        self.await_remotes();
         Ok(told)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Runtime;
 use crate::error::Result;
 use crate::policy::Digest;
-use crate::tool::{Server, Tool};
+use crate::tool::{Remotes, Server, Tool, arrived_remotes};
 
 /// How long servers may take to end, all together.
 const ENDING: Duration = Duration::from_secs(2);
@@ -94,6 +94,44 @@ impl Runtime {
         std::thread::scope(|scope| {
             scope.spawn(|| handle.block_on(async { tokio::time::timeout(ENDING, gone).await }));
         });
+    }
+
+    /// Goes on trying to reach the servers that were not there, and takes up the tools of each once it is.
+    pub(super) fn await_remotes(&self) {
+        let loaded = self.shared.loaded();
+        let absent = loaded.servers.iter().filter(|server| server.is_absent());
+        for server in absent {
+            let config = loaded.config.mcp.iter().find(|config| config.name == server.name()).cloned();
+            let Some(config) = config else { continue };
+            let (shared, server) = (Arc::downgrade(&self.shared), Arc::downgrade(server));
+            let (pins, loading) = (self.shared.pins.clone(), self.shared.terms().loading.clone());
+            self.shared.sandbox.handle().spawn(async move {
+                let scopes = [&loading.limits, &loading.over];
+                let Some(Ok(remotes)) = arrived_remotes(&config, &server, scopes, &pins).await else {
+                    return;
+                };
+                // Not on the reactor, which waits for nothing.
+                tokio::task::spawn_blocking(move || {
+                    if let Some(shared) = shared.upgrade() {
+                        Self { shared }.take_up(remotes);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Adds the tools of a server that has arrived, unless another configuration has taken its place meanwhile.
+    fn take_up(&self, mut remotes: Remotes) {
+        let mut loaded = self.shared.loaded();
+        let is_known = |server: &Arc<Server>| loaded.servers.iter().any(|known| Arc::ptr_eq(known, server));
+        if !remotes.servers.iter().all(is_known) {
+            return;
+        }
+        let now = self.shared.registry.now();
+        remotes.without_clashes(now.iter().map(|placed| placed.tool.name()), &mut Vec::new());
+        if self.shared.registry.add(remotes.tools.clone()).is_ok() {
+            loaded.tools.append(&mut remotes.tools);
+        }
     }
 
     fn servers(&self, name: &str) -> Vec<Arc<Server>> {

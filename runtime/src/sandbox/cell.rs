@@ -25,7 +25,7 @@ use super::engine::{FUEL_YIELD_INTERVAL, Meter};
 use super::host::{KeepGrant, Keeping};
 use super::http::{HttpAccess, HttpState};
 use super::limiter::Limiter;
-use super::report::{denials, logs};
+use super::report::logs;
 use super::state::{Budget, CallContext, CellState, LazyWasi};
 use super::stdio::Sink;
 use super::time::{SeededRandom, Time};
@@ -36,7 +36,7 @@ use crate::kept::Place;
 use crate::limits::{EffectiveLimits, Limit};
 use crate::output::EventSinks;
 use crate::policy::Deterministic;
-use crate::recording::{End, Tape};
+use crate::recording::{End, Refused, Tape};
 use crate::schema::{self, LiftError, Lifted, ResultKind, Shape, Signature};
 
 /// What runs in a cell.
@@ -266,13 +266,17 @@ impl Cell {
         }))
     }
 
-    /// What is known of files at the end, or was when the recording was made that is replayed.
-    fn files(&self, state: &CellState) -> End {
+    /// What the layers know at the end, or did when the recording was made that is replayed.
+    fn layers(&self, state: &CellState) -> End {
         if let Some(Tape::Replay(player)) = &self.tape {
             return player.end().clone();
         }
-        let limit = state.dirs.limit_hit().map(|(limit, wanted)| (limit.name().to_owned(), wanted));
-        let end = End { limit, denials: state.dirs.denials().list() };
+        let named = |(limit, wanted): (Limit, u64)| (limit.name().to_owned(), wanted);
+        let end = End {
+            files: Refused { limit: state.dirs.limit_hit().map(named), denials: state.dirs.denials().list() },
+            http: Refused { limit: state.http.limit_hit().map(named), denials: state.http.denials() },
+            http_requests: state.http.requests(),
+        };
         if let Some(Tape::Record(recorder)) = &self.tape {
             recorder.ended(end.clone());
         }
@@ -300,20 +304,19 @@ impl Cell {
             Ok(Ok(Ok(end))) => end,
         };
         let state = store.data_mut();
-        let files = self.files(state);
+        let End { files, http, http_requests } = self.layers(state);
+        let known = |(name, wanted): (String, u64)| Some((Limit::from_name(&name)?, wanted));
         Ended {
             end,
             chunks: std::mem::take(&mut state.chunks),
             logs: logs(state, matches!(self.invocation, Invocation::Command { .. })),
-            denials: denials(files.denials, state),
+            denials: [files.denials, state.denials.list(), http.denials].concat(),
             fuel,
             memory_bytes: state.limiter.memory_peak(),
-            http_requests: state.http.requests(),
-            limit: files
-                .limit
-                .and_then(|(name, wanted)| Some((Limit::from_name(&name)?, wanted)))
+            http_requests,
+            limit: (files.limit.and_then(known))
                 .or(state.keeping.full)
-                .or(state.http.limit_hit())
+                .or(http.limit.and_then(known))
                 .map(|(limit, wanted)| self.limits.hit(limit, wanted)),
             verdicts: Vec::new(),
         }

@@ -80,7 +80,7 @@ pub(super) fn classify(error: &wasmtime::Error, state: &CellState, fuel_used: Op
 fn limit_on_files(state: &CellState) -> Option<(Limit, u64)> {
     match &state.tape {
         Some(Tape::Replay(player)) => {
-            let (name, wanted) = player.end().limit.as_ref()?;
+            let (name, wanted) = player.end().files.limit.as_ref()?;
             Some((Limit::from_name(name)?, *wanted))
         }
         _ => state.dirs.limit_hit(),

@@ -1,7 +1,7 @@
 //! What of a cell's state outlives its store.
 
 use super::state::CellState;
-use crate::call::{Denial, Log};
+use crate::call::Log;
 
 /// Everything that the guest printed and logged.
 pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
@@ -14,12 +14,4 @@ pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
     }
     logs.extend(state.stderr.text(state.events.redactor()).map(|text| Log::new("stderr", text)));
     logs
-}
-
-/// Everything that the host refused, that of `files` first.
-pub(super) fn denials(files: Vec<Denial>, state: &CellState) -> Vec<Denial> {
-    let mut denials = files;
-    denials.extend(state.denials.list());
-    denials.extend(state.http.denials());
-    denials
 }

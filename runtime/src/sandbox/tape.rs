@@ -47,6 +47,11 @@ pub(super) fn given<T: Taped, E: Failure>(tape: &Tape, ask: &str) -> Option<Resu
     }
 }
 
+/// How bytes that a tool gives stand in what it asks, while there is a tape.
+pub(super) fn given_bytes(tape: Option<&Tape>, bytes: &[u8]) -> String {
+    tape.map(|tape| format!("{} bytes {}", bytes.len(), tape.digest(bytes))).unwrap_or_default()
+}
+
 /// In the place of a handle's object in a replay, so that the table counts the same.
 pub(super) struct Replayed;
 

@@ -28,6 +28,7 @@ mod secret;
 mod shape;
 mod shrink;
 mod signature;
+mod sorted;
 mod unsupported;
 mod validate;
 
@@ -47,5 +48,6 @@ pub use shape::{
     StringShape,
 };
 pub use signature::{ResultKind, Returns, Signature};
+pub(crate) use sorted::sorted;
 pub use unsupported::Unsupported;
 pub use validate::validate;

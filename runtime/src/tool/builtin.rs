@@ -5,7 +5,7 @@ use crate::schema::nearest;
 
 /// The names of the shipped components.
 #[cfg(feature = "builtin-tools")]
-pub const BUILTINS: [&str; 6] = ["basics", "fetch", "files", "plan", "shell", "weather"];
+pub const BUILTINS: [&str; 7] = ["basics", "fetch", "files", "js", "plan", "shell", "weather"];
 
 /// The names of the shipped components.
 #[cfg(not(feature = "builtin-tools"))]
@@ -16,6 +16,11 @@ pub const BUILTINS: [&str; 0] = [];
 /// # Errors
 /// When none is shipped under it; names those that are.
 pub fn builtin_bytes(name: &str) -> Result<&'static [u8]> {
+    // What the compiler of guests is too old for is left empty by their build.
+    if builtin(name).is_some_and(<[u8]>::is_empty) {
+        let reason = "it is not in this build, whose compiler for tools was too old for it";
+        return Err(Error::component(format!("builtin:{name}"), reason));
+    }
     builtin(name).ok_or_else(|| {
         let known = BUILTINS.map(|known| format!("`builtin:{known}`")).join(", ");
         let known = if known.is_empty() { "none in this build".to_owned() } else { known };
@@ -37,6 +42,7 @@ fn builtin(name: &str) -> Option<&'static [u8]> {
         "basics" => Some(include_bytes!("../../../guest-tools/dist/basics.wasm")),
         "fetch" => Some(include_bytes!("../../../guest-tools/dist/fetch.wasm")),
         "files" => Some(include_bytes!("../../../guest-tools/dist/files.wasm")),
+        "js" => Some(include_bytes!("../../../guest-tools/dist/js.wasm")),
         "plan" => Some(include_bytes!("../../../guest-tools/dist/plan.wasm")),
         "shell" => Some(include_bytes!("../../../guest-tools/dist/shell.wasm")),
         "weather" => Some(include_bytes!("../../../guest-tools/dist/weather.wasm")),

@@ -71,6 +71,7 @@ impl LoadedHook {
             deterministic: None,
             flag: None,
             bytes: Arc::new(bytes),
+            described: None,
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
         };
@@ -95,6 +96,7 @@ impl LoadedComponent {
             deterministic: self.deterministic,
             flag: self.flag.clone(),
             bytes: Arc::clone(&self.bytes),
+            described: self.described.clone(),
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
         }

@@ -160,6 +160,7 @@ impl Loader<'_> {
             );
             return Err(misset(&self.config.origin_of("digest"), message));
         }
+        let mut described = None;
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
         // What was compiled once is sound, and looking through code takes as long as a call may.
         let is_shipped = matches!(self.config.source, Source::Builtin(_));
@@ -169,7 +170,9 @@ impl Loader<'_> {
         if let Some((folder, world)) = wit {
             let package =
                 Package::from_wit_dir(folder, world).map_err(|error| wrong(format!("its WIT: {error}")))?;
-            inspection.package = Some(readable(package));
+            let package = readable(package);
+            described = Some(package.clone());
+            inspection.package = Some(package);
         }
         if let Some(refusal) = classify_imports(&inspection, &self.config.grant).refusal() {
             return Err(wrong(refusal));
@@ -208,6 +211,7 @@ impl Loader<'_> {
             deterministic: self.config.deterministic,
             flag: self.config.flag().map(Into::into),
             bytes: Arc::new(bytes),
+            described,
             fuel: OnceCell::new(),
             epoch: OnceCell::new(),
         });
@@ -369,6 +373,7 @@ impl Loader<'_> {
                 entry: Arc::new(candidate.entry),
             },
             output: OnceLock::new(),
+            mirrored: OnceLock::new(),
         }))
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::OnceCell;
+use toolcell_package::{Package, PackageError, append};
 
 use super::Owner;
 use super::inspect::Footprint;
@@ -32,11 +33,24 @@ pub(crate) struct LoadedComponent {
     /// The flag that named it, where one did.
     pub flag: Option<Arc<str>>,
     pub bytes: Arc<Cow<'static, [u8]>>,
+    /// What describes it in the place of its own section, where its WIT was named.
+    pub(super) described: Option<Package>,
     pub(super) fuel: OnceCell<Arc<Prepared>>,
     pub(super) epoch: OnceCell<Arc<Prepared>>,
 }
 
 impl LoadedComponent {
+    /// The component as one file that is all there is to know of it.
+    ///
+    /// # Errors
+    /// When its description is too large for that.
+    pub fn whole(&self) -> Result<Cow<'_, [u8]>, PackageError> {
+        match &self.described {
+            None => Ok(Cow::Borrowed(&self.bytes)),
+            Some(package) => append(&self.bytes, package).map(Cow::Owned),
+        }
+    }
+
     /// The component's native code for `meter`, if it was needed before.
     pub fn prepared_before(&self, meter: Meter) -> Option<Arc<Prepared>> {
         self.slot(meter).get().map(Arc::clone)

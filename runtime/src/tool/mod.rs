@@ -10,6 +10,8 @@ mod hook;
 pub mod inspect;
 mod load;
 mod loaded;
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "headers are of HTTP"))]
+mod mirrored;
 mod misset;
 mod native;
 mod native_events;
@@ -29,10 +31,13 @@ pub(crate) use group_switch::{ACTIVATE_GROUP, Activate, Activated, group_switch}
 pub(crate) use hook::{LoadedHook, load_hook};
 pub(crate) use load::load;
 pub(crate) use loaded::LoadedComponent;
+pub(crate) use mirrored::Mirrored;
+#[cfg(feature = "http")]
+pub(crate) use mirrored::decoded;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
-pub(crate) use remote::{RemoteBody, Remotes, Server, load as load_remotes};
+pub(crate) use remote::{RemoteBody, Remotes, Server, arrived as arrived_remotes, load as load_remotes};
 
 use crate::error::Result;
 use crate::limits::EffectiveLimits;
@@ -61,6 +66,8 @@ pub struct Tool {
     pub(crate) body: Body,
     /// The output schema, compiled when somebody first replaces or cuts data by it.
     pub(crate) output: OnceLock<Option<ArgumentSchema>>,
+    /// Arguments that calls over HTTP repeat in headers.
+    pub(crate) mirrored: OnceLock<Box<[Mirrored]>>,
 }
 
 /// Who a tool belongs to: a component, or an embedder's code. What rules, approvals and records know it by.
@@ -273,6 +280,7 @@ impl Tool {
             owner,
             body,
             output: OnceLock::new(),
+            mirrored: OnceLock::new(),
         }
     }
 
@@ -336,6 +344,11 @@ impl Tool {
             Body::Component { entry, .. } => Some(entry),
             Body::Native(_) | Body::Remote(_) => None,
         }
+    }
+
+    /// The arguments that calls over HTTP repeat in headers. Where its schema asks for that wrongly, there are none.
+    pub(crate) fn mirrored(&self) -> &[Mirrored] {
+        self.mirrored.get_or_init(|| mirrored::mirrored(&self.input_schema).unwrap_or_default().into())
     }
 
     /// The tool of another server that it is.

@@ -277,6 +277,7 @@ impl Built {
             }),
             body: Body::Native(Arc::new(body)),
             output: OnceLock::new(),
+            mirrored: OnceLock::new(),
         })
     }
 }

@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::grants::show;
 use crate::replace::Replace;
 use crate::text::not_text;
 use crate::{Answer, Workspace, source};
+use granted::show;
 
 mod lines;
 mod missing;
@@ -154,9 +154,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::grants::Grants;
     use crate::page::Budget;
     use crate::replace::stand_in::{Direct, Never};
+    use granted::Grants;
 
     const BUDGET: Budget = Budget { bytes: 40_000, lines: 2_000 };
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
-use crate::grants::spelled;
 use crate::page::Page;
 use crate::span::Span;
 use crate::walk::{self, Filter};
 use crate::{Answer, Workspace, source};
+use granted::spelled;
 
 /// Paths of a page.
 const MOST: u64 = 1_000;
@@ -129,8 +129,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::grants::Grants;
     use crate::page::Budget;
+    use granted::Grants;
 
     fn tree() -> (tempfile::TempDir, Workspace) {
         let dir = tempfile::tempdir().unwrap();

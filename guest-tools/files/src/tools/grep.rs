@@ -9,12 +9,12 @@ use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 
-use crate::grants::{is_locked, show, spelled};
 use crate::page::Page;
 use crate::span::Span;
 use crate::text::HEAD;
 use crate::walk::{self, Filter};
 use crate::{Answer, Workspace, source};
+use granted::{is_locked, show, spelled};
 
 mod allowance;
 mod content;
@@ -318,8 +318,8 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
 
     use super::*;
-    use crate::grants::Grants;
     use crate::page::Budget;
+    use granted::Grants;
 
     const QUERY: Query<'_> = Query {
         pattern: "",

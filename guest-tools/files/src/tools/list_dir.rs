@@ -4,10 +4,10 @@ use std::collections::BinaryHeap;
 use std::fs;
 use std::path::Path;
 
-use crate::grants::{is_withheld, show, spelled};
 use crate::page::Page;
 use crate::span::Span;
 use crate::{Answer, Workspace, source};
+use granted::{is_withheld, show, spelled};
 
 /// Entries of a page. Only the names up to its end are held, however many the folder has.
 const MOST: usize = 1_000;
@@ -77,8 +77,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
 
     use super::*;
-    use crate::grants::Grants;
     use crate::page::Budget;
+    use granted::Grants;
 
     fn workspace(dir: &Path, bytes: u64) -> Workspace {
         Workspace { grants: Grants::new([dir.display().to_string()]), budget: Budget { bytes, lines: 2_000 } }

@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::grants::show;
 use crate::page::Page;
 use crate::text::{CARRIAGE_RETURN, Ending, lossy, not_text, one_line, read_line, skip_lines};
 use crate::{Answer, Workspace, source};
+use granted::show;
 
 /// Lines of a page when the model asks for no number.
 const DEFAULT_LIMIT: u32 = 2_000;
@@ -161,8 +161,8 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
 
     use super::*;
-    use crate::grants::Grants;
     use crate::page::Budget;
+    use granted::Grants;
 
     const WIDE: Budget = Budget { bytes: 40_000, lines: 2_000 };
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use crate::grants::show;
 use crate::replace::Replace;
 use crate::{Answer, Workspace};
+use granted::show;
 
 /// Makes `content` the whole content of a file.
 pub fn write_file(workspace: &Workspace, replace: &impl Replace, path: &str, content: &str) -> Answer {
@@ -31,9 +31,9 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
 
     use super::*;
-    use crate::grants::Grants;
     use crate::page::Budget;
     use crate::replace::stand_in::{Direct, Never};
+    use granted::Grants;
 
     #[test]
     fn files_are_created_and_replaced() {

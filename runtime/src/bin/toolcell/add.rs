@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::json;
 use toolcell::config::{Config, Environment, Location, NewComponent, add_component, component_name};
-use toolcell::policy::HttpGrant;
+use toolcell::policy::{HttpGrant, StateScope};
 use toolcell::tool::builtin_bytes;
 use toolcell::{DirGrant, Grant, Runtime};
 
@@ -35,6 +35,9 @@ pub(crate) struct AddArgs {
     /// where requests only read; may be repeated
     #[arg(long, value_name = "ORIGIN[::ro]", value_parser = HttpGrant::from_flag)]
     allow_http: Vec<HttpGrant>,
+    /// Let it keep values: for a `call`, for a `session`, or `persistent`
+    #[arg(long, value_name = "SCOPE")]
+    state: Option<StateScope>,
     /// Use this configuration instead of looking for one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -133,6 +136,7 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
     let name =
         args.name.clone().or(suggested).context("the file's name cannot be a component's; give --name")?;
     let component = args.allow_http.iter().cloned().fold(NewComponent::new(name, path), NewComponent::http);
+    let component = component.state(args.state.unwrap_or_default());
     args.dirs.iter().try_fold(component, |component, dir| {
         let dir = dir_grant(dir, environment)?;
         Ok(component.dir(DirGrant::new(relative(dir.host), dir.guest, dir.access)))

@@ -10,6 +10,7 @@ use toolcell::policy::{Answer, Approvals, Pending, Scope};
 
 use crate::servers::Server;
 use crate::terminal::{Label, print_json, print_line, say};
+use crate::toolset::Toolset;
 
 #[derive(Args)]
 pub(crate) struct ApprovalsArgs {
@@ -72,7 +73,7 @@ impl ApprovalsArgs {
 }
 
 pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
-    let store = Approvals::folder(Environment::of_process()?.folders.approvals());
+    let store = store()?;
     match &args.verb {
         Verb::List(args) => list(&store, args.json)?,
         Verb::Pending(args) => pending(&store, args.json)?,
@@ -104,6 +105,20 @@ pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
         },
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where approvals are: in the store that the instances of this configuration's server share, or in this user's own folder.
+fn store() -> anyhow::Result<Approvals> {
+    let environment = Environment::of_process()?;
+    let own = Approvals::folder(environment.folders.approvals());
+    if environment.locate(None)?.is_none() {
+        return Ok(own);
+    }
+    #[cfg(feature = "http")]
+    if let Some(shared) = &Toolset::of_config(None)?.config.server.shared {
+        return Ok(Approvals::shared(shared.open()?));
+    }
+    Ok(own)
 }
 
 fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {

@@ -6,9 +6,11 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "mcp")]
 use crate::mcp;
+#[cfg(feature = "state")]
+use crate::state;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
-    export, init, jsonl, list, new, output, pack, replay, trust, wit,
+    export, init, jsonl, list, new, output, pack, replay, test, trust, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     New(new::NewArgs),
     /// Build a Rust project into a component with its documentation
     Build(build::BuildArgs),
+    /// Run cases of tools, and say where they differ from what is expected
+    Test(test::TestArgs),
     /// Put a component's documentation and hints beside its code
     Pack(pack::PackArgs),
     /// Write the WIT package that tools include
@@ -62,6 +66,9 @@ pub(crate) enum Command {
     Approvals(approvals::ApprovalsArgs),
     /// Trust the toolcell.toml that was found here, as it is now
     Trust(trust::TrustArgs),
+    /// See what tools keep between calls, and remove it
+    #[cfg(feature = "state")]
+    State(state::StateArgs),
     /// Look after the compiled components
     Cache(cache::CacheArgs),
     /// Show the configuration that holds, or the schema of toolcell.toml
@@ -87,8 +94,11 @@ impl Command {
             Self::Mcp(args) => args.tools.json,
             Self::Explain(args) => args.tools.json,
             Self::Check(args) => args.tools.json,
+            Self::Test(args) => args.tools.json,
             Self::Audit(args) => args.is_json(),
             Self::Approvals(args) => args.is_json(),
+            #[cfg(feature = "state")]
+            Self::State(args) => args.json,
             Self::Cache(args) => args.is_json(),
             Self::Config(args) => args.is_json(),
             Self::Doctor(args) => args.tools.json,
@@ -113,12 +123,15 @@ impl Command {
             Self::Check(args) => check::run(&args),
             Self::New(args) => new::run(args),
             Self::Build(args) => build::run(args),
+            Self::Test(args) => test::run(&args),
             Self::Pack(args) => pack::run(args),
             Self::Wit(args) => wit::run(args),
             Self::Output(args) => output::run(&args),
             Self::Audit(args) => audit::run(&args),
             Self::Approvals(args) => approvals::run(&args),
             Self::Trust(args) => trust::run(&args),
+            #[cfg(feature = "state")]
+            Self::State(args) => state::run(&args),
             Self::Cache(args) => cache::run(&args),
             Self::Config(args) => config::run(&args),
             Self::Completions(args) => completions::run(&args),

@@ -2,13 +2,15 @@
 
 use std::net::{TcpListener, ToSocketAddrs as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use toolcell::config::Server;
-use toolcell::policy::SecretSource;
+use toolcell::output::OutputStore;
+use toolcell::policy::{Approvals, SecretSource};
 use toolcell::server::mcp::http::HttpServer;
-use toolcell::{CancellationToken, Runtime};
+use toolcell::{CancellationToken, Runtime, RuntimeBuilder};
 
 use crate::terminal::{Label, say};
 use crate::toolset::Toolset;
@@ -56,6 +58,13 @@ impl HttpArgs {
 }
 
 impl Listening {
+    /// The builder of a runtime that keeps outputs and approvals where other instances find them, if there are any.
+    pub fn sharing(&self, builder: RuntimeBuilder) -> anyhow::Result<RuntimeBuilder> {
+        let Some(shared) = &self.settings.shared else { return Ok(builder) };
+        let store = shared.open()?;
+        Ok(builder.outputs(OutputStore::shared(Arc::clone(&store))).approvals(Approvals::shared(store)))
+    }
+
     pub async fn serve(self, runtime: Runtime, stop: CancellationToken) -> anyhow::Result<()> {
         let address = self.listener.local_addr().context("the listener has no address")?;
         let server = HttpServer::new(runtime, self.listener, self.settings, stop)?;

@@ -39,7 +39,10 @@ mod report;
 mod servers;
 #[cfg(feature = "otel")]
 mod spans;
+#[cfg(feature = "state")]
+mod state;
 mod terminal;
+mod test;
 mod toolset;
 mod trust;
 mod watching;

@@ -67,6 +67,10 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let http = args.http.listening(&toolset)?;
     // The default of a process that lives on.
     let mut builder = toolset.builder().allocation(Allocation::default());
+    #[cfg(feature = "http")]
+    if let Some(http) = &http {
+        builder = http.sharing(builder)?;
+    }
     if !args.tools.yes {
         // Whoever sits at this terminal need not be whoever calls.
         builder = builder.shared_approver(Arc::new(ClientApprover));

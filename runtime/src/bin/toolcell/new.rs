@@ -23,22 +23,85 @@ pub(crate) struct NewArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Language {
     Rust,
+    Js,
+    Python,
+    C,
 }
 
+/// One file of a project: its path, and its text with `{name}` and `{module}` to be filled in.
+type File = (&'static str, &'static str);
+
+/// What every project has.
+const COMMON: [File; 2] = [
+    ("wit/world.wit", include_str!("templates/world.wit.template")),
+    ("tests/top_words.toml", include_str!("templates/cases.toml.template")),
+];
+
+const RUST: [File; 6] = [
+    ("Cargo.toml", include_str!("templates/rust/Cargo.toml.template")),
+    (".cargo/config.toml", include_str!("templates/rust/config.toml.template")),
+    (".gitignore", include_str!("templates/rust/gitignore.template")),
+    ("src/lib.rs", include_str!("templates/rust/lib.rs.template")),
+    ("toolcell.toml", include_str!("templates/toolcell.toml.template")),
+    ("README.md", include_str!("templates/rust/README.md.template")),
+];
+
+const JS: [File; 5] = [
+    ("package.json", include_str!("templates/js/package.json.template")),
+    (".gitignore", include_str!("templates/js/gitignore.template")),
+    ("src/tools.js", include_str!("templates/js/tools.js.template")),
+    ("toolcell.toml", include_str!("templates/toolcell.toml.template")),
+    ("README.md", include_str!("templates/js/README.md.template")),
+];
+
+const PYTHON: [File; 5] = [
+    ("requirements.txt", include_str!("templates/python/requirements.txt.template")),
+    (".gitignore", include_str!("templates/python/gitignore.template")),
+    ("tools_impl.py", include_str!("templates/python/tools_impl.py.template")),
+    ("toolcell.toml", include_str!("templates/python/toolcell.toml.template")),
+    ("README.md", include_str!("templates/python/README.md.template")),
+];
+
+const C: [File; 5] = [
+    ("Makefile", include_str!("templates/c/Makefile.template")),
+    (".gitignore", include_str!("templates/c/gitignore.template")),
+    ("src/tools.c", include_str!("templates/c/tools.c.template")),
+    ("toolcell.toml", include_str!("templates/toolcell.toml.template")),
+    ("README.md", include_str!("templates/c/README.md.template")),
+];
+
 impl Language {
-    /// The project's files: path and text, with `{name}` and `{module}` to be filled in.
-    fn files(self) -> &'static [(&'static str, &'static str)] {
+    fn files(self) -> impl Iterator<Item = File> {
+        let own: &[File] = match self {
+            Self::Rust => &RUST,
+            Self::Js => &JS,
+            Self::Python => &PYTHON,
+            Self::C => &C,
+        };
+        COMMON.into_iter().chain(own.iter().copied())
+    }
+
+    /// The file with the tool's code.
+    fn code(self) -> &'static str {
         match self {
-            Self::Rust => &[
-                ("Cargo.toml", include_str!("templates/rust/Cargo.toml.template")),
-                (".cargo/config.toml", include_str!("templates/rust/config.toml.template")),
-                (".gitignore", include_str!("templates/rust/gitignore.template")),
-                ("wit/world.wit", include_str!("templates/rust/world.wit.template")),
-                ("src/lib.rs", include_str!("templates/rust/lib.rs.template")),
-                ("toolcell.toml", include_str!("templates/rust/toolcell.toml.template")),
-                ("README.md", include_str!("templates/rust/README.md.template")),
-            ],
+            Self::Rust => "src/lib.rs",
+            Self::Js => "src/tools.js",
+            Self::Python => "tools_impl.py",
+            Self::C => "src/tools.c",
         }
+    }
+
+    /// The commands that build a project and call its tool: those of its README that are not about looking at it.
+    fn commands(self, name: &str) -> Vec<String> {
+        let readme = self.files().find(|(path, _)| *path == "README.md").map_or("", |(_, text)| text);
+        let shown = readme.split("```").find_map(|block| block.strip_prefix("sh\n")).unwrap_or_default();
+        let commands = shown.lines().map(|line| line.split(" #").next().unwrap_or(line).trim_end());
+        let needed = commands.filter(|command| {
+            !["toolcell describe", "toolcell check", "toolcell test"]
+                .iter()
+                .any(|look| command.starts_with(look))
+        });
+        needed.map(|command| command.replace("{name}", name)).collect()
     }
 }
 
@@ -162,15 +225,15 @@ fn name(text: &str) -> Result<String, String> {
 
 pub(crate) fn run(args: NewArgs) -> anyhow::Result<ExitCode> {
     make(Path::new(&args.name), &args.name, args.lang)?;
+    let name = &args.name;
     writeln!(
         stdout(),
-        "made {name}/: what the tool takes and gives is in wit/world.wit, what it does in src/lib.rs\n\n\
-         next:\n  \
-         cd {name}\n  \
-         toolcell build\n  \
-         toolcell call top_words '{{\"text\": \"to be or not to be\"}}'",
-        name = args.name
+        "made {name}/: what the tool takes and gives is in wit/world.wit, what it does in {}\n\nnext:\n  cd {name}",
+        args.lang.code()
     )?;
+    for command in args.lang.commands(name) {
+        writeln!(stdout(), "  {command}")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -200,6 +263,8 @@ fn refuse_occupied(folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use clap::ValueEnum as _;
 
     use super::*;
 
@@ -238,17 +303,28 @@ mod tests {
 
     #[test]
     fn a_project_is_whole_and_its_wit_describes_everything() {
-        let folder = tempfile::tempdir().unwrap();
-        let project = folder.path().join("word-tool");
-        make(&project, "word-tool", Language::Rust).unwrap();
-        let (resolve, world) = toolcell_package::parse_wit(&project.join("wit"), Some("word-tool")).unwrap();
-        let package = toolcell_package::Package::from_wit(&resolve, world).unwrap();
-        assert_eq!(package.undescribed(&resolve, world), []);
-        for (path, _) in Language::Rust.files() {
-            let text = fs::read_to_string(project.join(path)).unwrap();
-            assert!(!text.contains("{name}") && !text.contains("{module}"), "{path}: {text}");
+        for language in Language::value_variants() {
+            let folder = tempfile::tempdir().unwrap();
+            let project = folder.path().join("word-tool");
+            make(&project, "word-tool", *language).unwrap();
+            let (resolve, world) =
+                toolcell_package::parse_wit(&project.join("wit"), Some("word-tool")).unwrap();
+            let package = toolcell_package::Package::from_wit(&resolve, world).unwrap();
+            assert_eq!(package.undescribed(&resolve, world), []);
+            for (path, _) in language.files() {
+                let text = fs::read_to_string(project.join(path)).unwrap();
+                assert!(!text.contains("{name}") && !text.contains("{module}"), "{path}: {text}");
+            }
+            assert!(project.join(language.code()).is_file());
+            let commands = language.commands("word-tool");
+            assert!(commands.last().unwrap().starts_with("toolcell call top_words '{"), "{commands:?}");
+            assert!(
+                commands.iter().all(|command| !command.contains(['#', '{']) || command.contains("{\"text\""))
+            );
         }
-        let library = fs::read_to_string(project.join("src/lib.rs")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        make(folder.path(), "word-tool", Language::Rust).unwrap();
+        let library = fs::read_to_string(folder.path().join("src/lib.rs")).unwrap();
         assert!(library.contains("local::word_tool::tools"), "{library}");
     }
 

@@ -75,7 +75,17 @@ impl Redactor {
 
     /// Whether a secret is in `text`.
     pub fn is_in(&self, text: &str) -> bool {
-        self.automaton.is_match(text)
+        self.is_in_bytes(text.as_bytes())
+    }
+
+    /// The same for what may be no text.
+    pub fn is_in_bytes(&self, bytes: &[u8]) -> bool {
+        self.automaton.is_match(bytes)
+    }
+
+    /// The most that may be at the end of a piece of a secret that goes on in the next, in bytes.
+    pub fn longest_part(&self) -> usize {
+        self.longest.saturating_sub(1)
     }
 
     /// `text` without secrets, and without what would be one after cleaning.

@@ -1,5 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod borders;
+
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -71,48 +73,6 @@ fn no_spelling_of_any_planted_secret_survives() {
             check(&redactor, &redacted, &secret);
             assert!(redacted.contains("[redacted:key]"), "{spelled:?} of {secret:?}: {redacted}");
             assert!(redacted.starts_with("before ") && redacted.ends_with(" after"), "{redacted}");
-        }
-    }
-}
-
-#[test]
-fn a_cut_leaves_no_half_at_any_offset() {
-    for secret in planted().iter().take(20) {
-        let redactor = redactor(&[("key", secret)]);
-        for spelled in written(secret) {
-            let spelled = spelled.trim_matches('"');
-            let found = redactor.automaton.find(spelled).unwrap();
-            let spelled = &spelled[found.range()];
-            for (at, _) in spelled.char_indices().skip(1) {
-                let (start, end) = spelled.split_at(at);
-                assert_eq!(redactor.cut_end(&format!("kept. {start}")), "kept. ", "{spelled} at {at}");
-                assert_eq!(redactor.cut_start(&format!("{end} .kept")), " .kept", "{spelled} at {at}");
-            }
-        }
-    }
-}
-
-#[test]
-fn pieces_are_one_text_at_every_border() {
-    for secret in planted().iter().take(20) {
-        let redactor = Arc::new(redactor(&[("key", secret)]));
-        for (at, _) in secret.char_indices().skip(1) {
-            let (start, end) = secret.split_at(at);
-            let (mut first, mut second) = (format!("a {start}"), format!("{end} b"));
-            redactor.pieces(&mut [&mut first, &mut second]);
-            assert_eq!((first.as_str(), second.as_str()), ("a [redacted:key]", " b"));
-
-            let mut stream = RedactingStream::new(Arc::clone(&redactor));
-            let mut shown = stream.piece(&format!("a {start}"));
-            assert!(shown.len() <= 2, "{shown:?} came too early");
-            shown.push_str(&stream.piece(&format!("{end} b")));
-            shown.push_str(&stream.rest());
-            assert_eq!(shown, "a [redacted:key] b");
-
-            let mut stream = RedactingStream::new(Arc::clone(&redactor));
-            let shown = [stream.record(&format!("a {start}")), stream.record(&format!("{end} b"))];
-            let left: usize = shown.iter().map(|shown| shown.replace("[redacted:key]", "").len()).sum();
-            assert!(left <= 4 + 3, "{shown:?}");
         }
     }
 }

@@ -179,6 +179,12 @@ impl Pending {
 }
 
 impl Content {
+    /// Whether this version of it is the one that is known.
+    #[cfg(feature = "http")]
+    pub(super) fn is_known(&self) -> bool {
+        self.version == VERSION
+    }
+
     /// The approval that covers a call, the one that lasts longest first.
     pub(super) fn covering(&self, binding: &Binding, session: Option<&str>, now: u64) -> Option<&Approval> {
         let session = session.map(session_name);

@@ -9,6 +9,14 @@ use super::content::{Approval, Content, Pending, Scope};
 use super::question::{Answer, Question};
 use crate::error::{Error, Result};
 use crate::policy::private::{PrivateFile, ensure_private};
+#[cfg(feature = "http")]
+use crate::shared::SharedStore;
+
+/// The name of all of it in a store that instances share, and for how long it stays there untouched.
+#[cfg(feature = "http")]
+const SHARED: &str = "approvals";
+#[cfg(feature = "http")]
+const LIFE: std::time::Duration = std::time::Duration::from_hours(24 * 45);
 
 /// The approvals that were given, and the questions that wait for an answer. A clone is the same store.
 ///
@@ -23,7 +31,15 @@ pub struct Approvals {
 struct Inner {
     /// All of it without a folder; with one, what is for calls without a session in this process.
     memory: Mutex<Content>,
-    folder: Option<Folder>,
+    place: Option<Place>,
+}
+
+/// Where approvals are that outlive the process.
+#[derive(Debug)]
+enum Place {
+    Folder(Folder),
+    #[cfg(feature = "http")]
+    Shared(Arc<SharedStore>),
 }
 
 #[derive(Debug)]
@@ -35,7 +51,7 @@ struct Folder {
 impl Approvals {
     /// A store that is gone with the process.
     pub fn in_memory() -> Self {
-        Self { inner: Arc::new(Inner { memory: Mutex::default(), folder: None }) }
+        Self { inner: Arc::new(Inner { memory: Mutex::default(), place: None }) }
     }
 
     /// A store in a folder of the user's own, which is created when it is first needed.
@@ -44,7 +60,18 @@ impl Approvals {
         let consequence =
             "nothing counts as approved; look at it, and run `toolcell approvals reset` to put it aside";
         let file = PrivateFile::new(path.join("approvals.json"), consequence);
-        Self { inner: Arc::new(Inner { memory: Mutex::default(), folder: Some(Folder { path, file }) }) }
+        Self {
+            inner: Arc::new(Inner {
+                memory: Mutex::default(),
+                place: Some(Place::Folder(Folder { path, file })),
+            }),
+        }
+    }
+
+    /// A store that other instances share.
+    #[cfg(feature = "http")]
+    pub fn shared(store: Arc<SharedStore>) -> Self {
+        Self { inner: Arc::new(Inner { memory: Mutex::default(), place: Some(Place::Shared(store)) }) }
     }
 
     /// Whether a call is approved. An approval for once is used up by this.
@@ -59,8 +86,8 @@ impl Approvals {
             return Ok(true);
         }
         drop(memory);
-        let Some(folder) = &self.inner.folder else { return Ok(false) };
-        let content: Content = folder.ready()?.read()?;
+        let Some(folder) = &self.inner.place else { return Ok(false) };
+        let content = folder.read()?;
         match content.covering(binding, session, now).map(used_up) {
             None => Ok(false),
             Some(None) => Ok(true),
@@ -87,7 +114,7 @@ impl Approvals {
         if approval.scope == Scope::Session && approval.session.is_none() {
             return self.memory().approve(approval);
         }
-        self.change(|content| content.approve(approval))
+        self.change(|content| content.approve(approval.clone()))
     }
 
     /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
@@ -97,7 +124,7 @@ impl Approvals {
     /// put aside and counts as empty.
     pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
         let pending = Pending::new(identifier()?, question, binding, now());
-        self.change(|content| Ok(content.pend(pending)))
+        self.change(|content| Ok(content.pend(pending.clone())))
     }
 
     /// The questions that wait, the oldest first.
@@ -152,7 +179,12 @@ impl Approvals {
     /// # Errors
     /// When it cannot be read for another reason, or not be renamed.
     pub fn reset(&self) -> Result<Option<PathBuf>> {
-        let Some(folder) = &self.inner.folder else { return Ok(None) };
+        let folder = match &self.inner.place {
+            Some(Place::Folder(folder)) => folder,
+            #[cfg(feature = "http")]
+            Some(Place::Shared(_)) => return Ok(None),
+            None => return Ok(None),
+        };
         let file = folder.ready()?;
         let _lock = file.lock()?;
         file.put_damaged_aside::<Content>()
@@ -163,8 +195,8 @@ impl Approvals {
     }
 
     fn read(&self) -> Result<Content> {
-        let mut content = match &self.inner.folder {
-            Some(folder) => folder.ready()?.read::<Content>()?,
+        let mut content = match &self.inner.place {
+            Some(folder) => folder.read()?,
             None => Content::default(),
         };
         let memory = self.memory();
@@ -174,8 +206,8 @@ impl Approvals {
         Ok(content)
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
-        match &self.inner.folder {
+    fn change<T>(&self, mut change: impl FnMut(&mut Content) -> Result<T>) -> Result<T> {
+        match &self.inner.place {
             Some(folder) => folder.change(change),
             None => {
                 let mut memory = self.memory();
@@ -184,6 +216,67 @@ impl Approvals {
             }
         }
     }
+}
+
+impl Place {
+    fn read(&self) -> Result<Content> {
+        match self {
+            Self::Folder(folder) => folder.ready()?.read(),
+            #[cfg(feature = "http")]
+            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?),
+        }
+    }
+
+    fn change<T>(&self, mut change: impl FnMut(&mut Content) -> Result<T>) -> Result<T> {
+        match self {
+            Self::Folder(folder) => folder.change(change),
+            #[cfg(feature = "http")]
+            Self::Shared(store) => store
+                .change(SHARED, |bytes| {
+                    let mut content = content(bytes).map_err(Changing::Refused)?;
+                    content.prune(now());
+                    let changed = change(&mut content).map_err(Changing::Refused)?;
+                    let bytes =
+                        serde_json::to_vec(&content).map_err(|error| Changing::Broken(error.into()))?;
+                    Ok((bytes, LIFE, changed))
+                })
+                .map_err(|error| match error {
+                    Changing::Refused(error) => error,
+                    Changing::Broken(error) => unshared(error),
+                }),
+        }
+    }
+}
+
+/// Why something in a shared store is not changed.
+#[cfg(feature = "http")]
+enum Changing {
+    Refused(Error),
+    Broken(std::io::Error),
+}
+
+#[cfg(feature = "http")]
+impl From<std::io::Error> for Changing {
+    fn from(error: std::io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+#[cfg(feature = "http")]
+fn content(bytes: Option<Vec<u8>>) -> Result<Content> {
+    let Some(bytes) = bytes else { return Ok(Content::default()) };
+    let read: Option<Content> = serde_json::from_slice(&bytes).ok();
+    read.filter(Content::is_known).ok_or_else(|| {
+        Error::Approval(
+            "the approvals in the store that instances share cannot be read; nothing counts as approved"
+                .to_owned(),
+        )
+    })
+}
+
+#[cfg(feature = "http")]
+fn unshared(error: std::io::Error) -> Error {
+    Error::Approval(format!("the store that instances share cannot be used: {error}"))
 }
 
 impl Folder {

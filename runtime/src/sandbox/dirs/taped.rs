@@ -12,9 +12,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::host::GuardedFilesystem;
-use crate::policy::Digest;
 use crate::recording::Tape;
-use crate::sandbox::tape::{Replayed, ReplayedStream, taped};
+use crate::sandbox::tape::{Replayed, ReplayedStream, given_bytes, taped};
 
 /// One call's directories, with the recording that is made or replayed, if there is one.
 pub struct TapedFilesystem<'a> {
@@ -202,7 +201,7 @@ impl HostDescriptor for TapedFilesystem<'_> {
     async fn write(&mut self, fd: Resource<Descriptor>, bytes: Vec<u8>, offset: u64) -> FsResult<u64> {
         taped!(
             self.tape.clone(),
-            format!("write-file {} {offset} {} bytes {}", fd.rep(), bytes.len(), Digest::of(&bytes)),
+            format!("write-file {} {offset} {}", fd.rep(), given_bytes(self.tape.as_ref(), &bytes)),
             HostDescriptor::write(&mut self.live, fd, bytes, offset).await
         )
     }

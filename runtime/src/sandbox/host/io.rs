@@ -8,10 +8,9 @@ use wasmtime_wasi::p2::bindings::cli::{stderr, stdout};
 use wasmtime_wasi::p2::bindings::io::{error, poll, streams};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, DynPollable, StreamError, StreamResult};
 
-use crate::policy::Digest;
 use crate::recording::Tape;
 use crate::sandbox::state::CellState;
-use crate::sandbox::tape::taped;
+use crate::sandbox::tape::{given_bytes, taped};
 use crate::sandbox::time::Time;
 
 /// The streams and pollables of one call.
@@ -29,14 +28,8 @@ impl HasData for HasIo {
     type Data<'a> = Io<'a>;
 }
 
-struct HasTable;
-
-impl HasData for HasTable {
-    type Data<'a> = &'a mut ResourceTable;
-}
-
 pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
-    error::add_to_linker::<CellState, HasTable>(linker, |state| &mut state.table)?;
+    error::add_to_linker::<CellState, HasIo>(linker, view)?;
     poll::add_to_linker::<CellState, HasIo>(linker, view)?;
     streams::add_to_linker::<CellState, HasIo>(linker, view)?;
     stdout::add_to_linker::<CellState, HasStdio>(linker, stdio)?;
@@ -194,6 +187,22 @@ impl poll::HostPollable for Io<'_> {
     }
 }
 
+impl error::Host for Io<'_> {}
+
+impl error::HostError for Io<'_> {
+    fn to_debug_string(&mut self, error: Resource<wasmtime::Error>) -> Result<String> {
+        taped!(
+            self.tape.clone(),
+            format!("to-debug-string {}", error.rep()),
+            error::HostError::to_debug_string(self.table, error)
+        )
+    }
+
+    fn drop(&mut self, error: Resource<wasmtime::Error>) -> Result<()> {
+        error::HostError::drop(self.table, error)
+    }
+}
+
 impl streams::Host for Io<'_> {
     fn convert_stream_error(&mut self, error: StreamError) -> Result<streams::StreamError> {
         streams::Host::convert_stream_error(self.table, error)
@@ -245,8 +254,8 @@ impl streams::HostInputStream for Io<'_> {
 }
 
 /// What is asked when bytes are written: which ones, by their digest.
-fn writing(what: &str, stream: &Resource<DynOutputStream>, bytes: &[u8]) -> String {
-    format!("{what} {} {} bytes {}", stream.rep(), bytes.len(), Digest::of(bytes))
+fn writing(what: &str, tape: Option<&Tape>, stream: &Resource<DynOutputStream>, bytes: &[u8]) -> String {
+    format!("{what} {} {}", stream.rep(), given_bytes(tape, bytes))
 }
 
 impl streams::HostOutputStream for Io<'_> {
@@ -260,7 +269,7 @@ impl streams::HostOutputStream for Io<'_> {
         let tape = self.outside(&stream);
         taped!(
             tape,
-            writing("write", &stream, &bytes),
+            writing("write", self.tape.as_ref(), &stream, &bytes),
             streams::HostOutputStream::write(self.table, same(&stream), bytes)
         )
     }
@@ -273,7 +282,7 @@ impl streams::HostOutputStream for Io<'_> {
         let tape = self.outside(&stream);
         taped!(
             tape,
-            writing("blocking-write", &stream, &bytes),
+            writing("blocking-write", self.tape.as_ref(), &stream, &bytes),
             streams::HostOutputStream::blocking_write_and_flush(self.table, same(&stream), bytes).await
         )
     }
@@ -359,7 +368,7 @@ impl streams::HostOutputStream for Io<'_> {
         let bytes = streams::HostInputStream::blocking_read(self, src, length).await?;
         let count = bytes.len() as u64;
         if count > 0 {
-            let ask = writing("blocking-write", &dest, &bytes);
+            let ask = writing("blocking-write", tape.as_ref(), &dest, &bytes);
             let bytes = Bytes::from(bytes);
             let written: StreamResult<()> =
                 taped!(tape, ask, self.table.get_mut(&dest)?.blocking_write_and_flush(bytes).await);

@@ -10,10 +10,9 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use crate::call::Denial;
 use crate::kept::{KeepError, Place, Store as Values};
 use crate::limits::Limit;
-use crate::policy::Digest;
-use crate::recording::{Contents, Taped};
+use crate::recording::{Contents, Tape, Taped};
 use crate::sandbox::state::CellState;
-use crate::sandbox::tape::taped;
+use crate::sandbox::tape::{given_bytes, taped};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -175,9 +174,9 @@ fn quoted(key: &str, operation: &str) -> String {
     format!("{operation} `{key}`")
 }
 
-/// Keys with the digests of their values.
-fn listed(entries: &[(String, Vec<u8>)]) -> String {
-    let entry = |(key, value): &(String, Vec<u8>)| format!("`{key}` {}", Digest::of(value));
+/// Keys with how long their values are, and their digests.
+fn listed(tape: Option<&Tape>, entries: &[(String, Vec<u8>)]) -> String {
+    let entry = |(key, value): &(String, Vec<u8>)| format!("`{key}` {}", given_bytes(tape, value));
     entries.iter().map(entry).collect::<Vec<_>>().join(", ")
 }
 
@@ -206,11 +205,11 @@ impl store::HostBucket for CellState {
 
     fn set(&mut self, bucket: Resource<Bucket>, key: String, value: Vec<u8>) -> Result<Answer<()>> {
         self.charge([key.as_bytes(), &value])?;
-        let entries = [(key, value)];
+        let (tape, entries) = (self.tape.clone(), [(key, value)]);
         self.changed(
             &bucket,
             "set",
-            || listed(&entries),
+            || listed(tape.as_ref(), &entries),
             |values, name, room| values.set(name, &entries, room),
         )
     }
@@ -269,10 +268,11 @@ impl batch::Host for CellState {
 
     fn set_many(&mut self, bucket: Resource<Bucket>, entries: Vec<(String, Vec<u8>)>) -> Result<Answer<()>> {
         self.charge(entries.iter().flat_map(|(key, value)| [key.as_bytes(), value]))?;
+        let tape = self.tape.clone();
         self.changed(
             &bucket,
             "set-many",
-            || listed(&entries),
+            || listed(tape.as_ref(), &entries),
             |values, name, room| values.set(name, &entries, room),
         )
     }

@@ -5,11 +5,10 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 
 use crate::call::Content;
 use crate::limits::Limit;
-use crate::policy::Digest;
 use crate::recording::Tape;
 use crate::sandbox::dirs::{FsRefusal, Replacement};
 use crate::sandbox::state::{CellState, LimitExceeded};
-use crate::sandbox::tape::{Replayed, taped};
+use crate::sandbox::tape::{Replayed, given_bytes, taped};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -199,8 +198,8 @@ impl files::HostReplacement for CellState {
         bytes: Vec<u8>,
     ) -> Result<std::result::Result<(), files::FileError>> {
         self.budget.charge_host_bytes(u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
-        let ask =
-            || format!("replace-write {} {} bytes {}", replacement.rep(), bytes.len(), Digest::of(&bytes));
+        let given = |tape: Option<&Tape>| given_bytes(tape, &bytes);
+        let ask = || format!("replace-write {} {}", replacement.rep(), given(self.tape.as_ref()));
         let answer: Answer<()> = taped!(self.tape.clone(), ask(), {
             Ok(self.table.get_mut(&replacement)?.write(&bytes).map_err(|refusal| words(&refusal)))
         });

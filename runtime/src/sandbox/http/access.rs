@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use http::{HeaderName, HeaderValue};
 
-use super::pool::Pool;
-use crate::net::{AddressClass, Connector, Origin, Reach, Resolver, Scheme, client_config};
+use super::body::OutgoingBody;
+use crate::net::{AddressClass, Connector, Origin, Pool, Reach, Resolver, Scheme, client_config};
 use crate::output::Redactor;
 use crate::policy::HttpGrant;
 
@@ -26,7 +26,7 @@ pub(super) struct Route {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// What covers these in responses; none where none are added.
     pub redactor: Option<Arc<Redactor>>,
-    pub pool: Arc<Pool>,
+    pub pool: Arc<Pool<OutgoingBody>>,
     resolver: Arc<dyn Resolver>,
     tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
 }

@@ -14,8 +14,7 @@ use tokio::time::Sleep;
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::meter::{Meter, Open};
-use super::pool::Pool;
-use crate::net::{Connection, Origin};
+use crate::net::{Connection, Origin, Pool};
 use crate::output::MaskingBytes;
 
 /// What a guest sends.
@@ -83,7 +82,7 @@ impl Body for OutgoingBody {
 /// A connection, and where it goes once its response is read.
 pub(super) struct Held {
     pub connection: Connection<OutgoingBody>,
-    pub pool: Arc<Pool>,
+    pub pool: Arc<Pool<OutgoingBody>>,
     pub origin: Origin,
 }
 

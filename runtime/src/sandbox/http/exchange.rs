@@ -1,5 +1,5 @@
-//! One request and its response: the one place by which either crosses. What is recorded of a call's HTTP is to be taken
-//! here, before credentials are added and after they are covered.
+//! One request and its response: the one place by which either crosses. Credentials are added and covered here, so that
+//! nothing before it, a recording neither, meets them.
 
 use std::error::Error as _;
 use std::sync::Arc;

@@ -10,13 +10,12 @@ use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, RequestOptions, S
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
 use wasmtime_wasi_http::p2::{HttpError, HttpResult};
 
-use super::HttpState;
 use super::access::Route;
 use super::body::OutgoingBody;
 use super::exchange::Exchange;
 use super::meter::Meter;
+use super::{HttpState, taped};
 use crate::net::{Origin, Scheme};
-use crate::recording::Tape;
 use crate::sandbox::state::CellState;
 
 /// Headers of a request; servers take about a hundred.
@@ -28,32 +27,18 @@ const MAX_PATH: usize = 32 << 10;
 /// The interface under the version that wasmtime serves its types by; the linker takes every other 0.2.x for it.
 const HANDLER: &str = "wasi:http/outgoing-handler@0.2.12";
 
-/// What `handle` gives a guest.
-type Handled = std::result::Result<Resource<HostFutureIncomingResponse>, ErrorCode>;
-
 /// Not by wasmtime's own: its trait is one with those of all types.
 pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
     type Arguments = (Resource<HostOutgoingRequest>, Option<Resource<RequestOptions>>);
-    linker.instance(HANDLER)?.func_wrap(
-        "handle",
-        |mut store, (request, options): Arguments| -> Result<(Handled,)> {
-            let state: &mut CellState = store.data_mut();
-            if let Some(Tape::Record(recorder)) = &state.tape {
-                recorder.fail("the tool asked for something over HTTP, of which recordings hold nothing");
-            }
-            let mut outgoing = Outgoing { http: &mut state.http, table: &mut state.table };
-            match outgoing.handle(request, options) {
-                Ok(future) => Ok((Ok(future),)),
-                Err(error) => error.downcast().map(|code| (Err(code),)),
-            }
-        },
-    )
+    linker.instance(HANDLER)?.func_wrap("handle", |mut store, (request, options): Arguments| {
+        taped::handle(store.data_mut(), &request, options).map(|handled| (handled,))
+    })
 }
 
 /// The side of the store that requests need.
-struct Outgoing<'a> {
-    http: &'a mut HttpState,
-    table: &'a mut ResourceTable,
+pub(super) struct Outgoing<'a> {
+    pub http: &'a mut HttpState,
+    pub table: &'a mut ResourceTable,
 }
 
 /// A request as the guest means it.
@@ -64,7 +49,8 @@ struct Asked {
 }
 
 impl Outgoing<'_> {
-    fn handle(
+    /// Judges a request, and begins what is allowed.
+    pub fn handle(
         &mut self,
         request: Resource<HostOutgoingRequest>,
         options: Option<Resource<RequestOptions>>,

@@ -1,17 +1,18 @@
 //! `wasi:http`: requests of a guest, to where its grant says and nowhere else. Types and streams are wasmtime's; who is
 //! asked, by which address, with which headers and for how much is decided here.
 //!
-//! In reading order: `access` (what is granted), `handler` (a request is judged), `exchange` (it is sent, and its
-//! response comes: the one place by which either crosses), `body` (both ways, bounded), `pool` (connections that are
-//! used again), `meter` (what a call used of its limits), `code` (errors as guests read them).
+//! In reading order: `access` (what is granted), `taped` and `answer` (a request is recorded, or answered by a
+//! recording), `handler` (it is judged), `exchange` (it is sent, and its response comes: the one place by which either
+//! crosses), `body` (both ways, bounded), `meter` (what a call used of its limits), `code` (errors as guests read them).
 
 mod access;
+mod answer;
 mod body;
 mod code;
 mod exchange;
 mod handler;
 mod meter;
-mod pool;
+mod taped;
 
 use std::sync::Arc;
 
@@ -117,6 +118,6 @@ impl WasiHttpView for CellState {
 
 pub(super) fn add_to_linker(linker: &mut Linker<CellState>) -> Result<()> {
     types::add_to_linker::<_, WasiHttp>(linker, &types::LinkOptions::default(), CellState::http)?;
-    code::add_to_linker(linker)?;
+    taped::add_to_linker(linker)?;
     handler::add_to_linker(linker)
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::output::{Bounds, Keep, truncate_text};
@@ -56,6 +57,8 @@ impl Approver for ClientApprover {
 pub(super) struct Form {
     message: String,
     has_rule: bool,
+    /// The digest of the question, with all of its arguments.
+    digest: [u8; 32],
 }
 
 impl Form {
@@ -75,7 +78,14 @@ impl Form {
         if let Some(words) = by_rule {
             message.push_str(&format!("`rule` means always by this rule: {words}\n"));
         }
-        Self { message, has_rule: by_rule.is_some() }
+        let digest =
+            Sha256::new().chain_update(&message).chain_update(b"\n").chain_update(arguments.to_string());
+        Self { message, has_rule: by_rule.is_some(), digest: digest.finalize().into() }
+    }
+
+    /// What tells this question from all others.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
     }
 
     pub fn params(&self) -> Value {

@@ -13,6 +13,7 @@ use super::approval::{Asked, Form, asking};
 use super::client::{Parked, Resumed};
 use super::connection::{Connection, Running};
 use super::frame::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
+use super::shared::{About, Unsealed};
 use super::speech::Speech;
 use super::version::Terms;
 use super::writer::Writer;
@@ -34,6 +35,17 @@ pub(super) struct Calling {
     pub arguments: Value,
     pub id: Value,
     pub running: Running,
+    /// What its client has come back with, to another question or to this one.
+    pub given: Option<Given>,
+    /// The question that its client will answer with another request. Held to the end, so that the call ends as cancelled and
+    /// not as refused.
+    pub put_off: Option<oneshot::Sender<Answer>>,
+}
+
+/// What a client has come back with, perhaps from another instance.
+pub(super) struct Given {
+    pub unsealed: Unsealed,
+    pub answer: Option<Value>,
 }
 
 /// A call that has an identifier, and is to be run.
@@ -74,7 +86,9 @@ impl Calling {
             tokio::select! {
                 biased;
                 Some(event) = events.recv() => speech.tell(event, &self.writer),
-                Some(asked) = questions.recv() => open = self.ask(asked, &resume).await,
+                Some(asked) = questions.recv() => if let Some(asked) = self.ask_anywhere(asked).await {
+                    open = self.ask(asked, &resume).await;
+                },
                 Some(resumed) = resumed.recv() => self.resumed(resumed, open.take()),
                 ended = &mut call => break ended,
                 () = self.writer.closed(), if open.is_none() && !self.is_unwanted() => self.abandon(),
@@ -103,6 +117,35 @@ impl Calling {
         self.running.end.cancel();
     }
 
+    /// Brings a question to the client that it may answer on any instance, if there are others. A question that is still
+    /// to be asked here is given back.
+    async fn ask_anywhere(&mut self, asked: Asked) -> Option<Asked> {
+        let Some(shared) = self.connection.client.shared.clone().filter(|_| self.terms.is_current()) else {
+            return Some(asked);
+        };
+        let form = Form::new(&asked.question);
+        if let Some(Given { unsealed, answer }) = self.given.take()
+            && unsealed.is_about(form.digest())
+            && shared.use_up(&unsealed).await
+        {
+            let _ = asked.answered.send(form.answer(answer.as_ref()));
+            return None;
+        }
+        let about = About {
+            tool: &self.name,
+            arguments: &self.arguments,
+            session: self.connection.client.session.name(),
+        };
+        let Some(state) = shared.seal(&about, form.digest()) else {
+            let _ = asked.answered.send(Answer::Deny(None));
+            return None;
+        };
+        self.writer.send(&answer::message(&self.id, asks(&form, &state))).await;
+        self.put_off = Some(asked.answered);
+        self.abandon();
+        None
+    }
+
     /// Brings a question to the client. One that it is to come back with is returned.
     async fn ask(&self, asked: Asked, resume: &mpsc::Sender<Resumed>) -> Option<Open> {
         let Asked { question, answered } = asked;
@@ -122,12 +165,7 @@ impl Calling {
             return None;
         };
         self.connection.ended(&self.id);
-        let result = json!({
-            "resultType": "input_required",
-            "inputRequests": { Form::KEY: { "method": "elicitation/create", "params": form.params() } },
-            "requestState": key,
-        });
-        self.writer.send(&answer::message(&self.id, result)).await;
+        self.writer.send(&answer::message(&self.id, asks(&form, &key))).await;
         Some(Open { key, form, answered })
     }
 
@@ -167,6 +205,15 @@ impl Calling {
             _ => answer::message(&self.id, answer::called(outcome, &self.terms)),
         }
     }
+}
+
+/// The result by which a client is asked to come back with an answer, and with `state`.
+fn asks(form: &Form, state: &str) -> Value {
+    json!({
+        "resultType": "input_required",
+        "inputRequests": { Form::KEY: { "method": "elicitation/create", "params": form.params() } },
+        "requestState": state,
+    })
 }
 
 /// Asks while the call waits, as clients with a handshake are asked.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::Running;
 use super::outputs;
+use super::shared::Shared;
 use crate::call::Outcome;
 use crate::error::{Error, Result};
 use crate::output::Handle;
@@ -27,6 +28,8 @@ pub(super) struct Client {
     /// Ends everything that runs for it.
     pub end: CancellationToken,
     observer: Option<Observer>,
+    /// What other instances know too, if there are any.
+    pub shared: Option<Arc<Shared>>,
     outputs: Mutex<Vec<outputs::Kept>>,
     /// By the state that the client was given.
     parked: Mutex<HashMap<String, Parked>>,
@@ -73,6 +76,7 @@ impl Client {
             session,
             end: CancellationToken::new(),
             observer: None,
+            shared: None,
             outputs: Mutex::default(),
             parked: Mutex::default(),
         }
@@ -86,19 +90,36 @@ impl Client {
         self
     }
 
+    /// Lets other instances go on with what this one asks and keeps.
+    #[cfg(feature = "http")]
+    pub fn shared(mut self, shared: Option<Arc<Shared>>) -> Self {
+        self.shared = shared;
+        self
+    }
+
     /// Notes how a call has ended, and its full output, to be listed.
     pub fn ended(&self, outcome: &Outcome) {
         if let Some(observer) = &self.observer {
             observer(outcome);
         }
-        if let Some(kept) = outputs::Kept::of(outcome) {
-            outputs::add(&mut lock(&self.outputs), kept);
+        let Some(kept) = outputs::Kept::of(outcome) else { return };
+        match &self.shared {
+            Some(shared) => shared.note_output(self.session.name(), &kept.written(), outputs::LISTED),
+            None => outputs::add(&mut lock(&self.outputs), kept),
         }
     }
 
     /// The full outputs that can be read.
     pub fn outputs(&self) -> Value {
-        outputs::list(&lock(&self.outputs))
+        let Some(shared) = &self.shared else { return outputs::list(&lock(&self.outputs)) };
+        let mut kept: Vec<_> = shared
+            .outputs(self.session.name())
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|kept| outputs::Kept::read(kept))
+            .collect();
+        kept.reverse();
+        outputs::list(&kept)
     }
 
     /// Keeps a call until its client comes back with the state that this returns.

@@ -1,25 +1,35 @@
 //! One connection: what its client said of itself, what runs for it, and the way of each of its messages.
 
+mod subscriptions;
+
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::Form;
-use super::calling::{Calling, Started};
+use super::calling::{Calling, Given, Started};
 use super::client::{Client, Resumed};
 use super::frame::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, Refusal, read};
 use super::lines::{Line, MAX_LINE};
+use super::shared::About;
 use super::speech::Level;
 use super::version::{HANDSHAKE, NEWEST_HANDSHAKE, Terms};
 use super::writer::Writer;
-use super::{answer, changes, lists, outputs};
+use super::{answer, lists, outputs};
 use crate::call::ToolCall;
+use crate::output::Handle;
 
 /// Calls at once; those beyond are refused, or a client could fill memory with what waits.
 const MAX_RUNNING: usize = 4096;
+
+/// What tells requests of this process from those of other instances, which a client may answer at any of them.
+static OWN: LazyLock<String> = LazyLock::new(|| {
+    let random = Handle::random().map(|handle| handle.as_str().chars().skip(2).take(8).collect());
+    random.unwrap_or_default()
+});
 
 /// Entries of a request's metadata that a tool may see: where the caller's trace goes on.
 const PASSED_ON: [&str; 2] = ["traceparent", "tracestate"];
@@ -75,6 +85,24 @@ impl Connection {
             count: 0,
         };
         Self { client, state: Mutex::new(state) }
+    }
+
+    /// A session that a handshake began elsewhere, on the terms of that.
+    #[cfg(feature = "http")]
+    pub fn taken_up(client: Arc<Client>, terms: Terms) -> Self {
+        let connection = Self::new(client, None);
+        {
+            let mut state = connection.state();
+            state.handshake = terms;
+            state.is_open = true;
+        }
+        connection
+    }
+
+    /// The terms of the handshake.
+    #[cfg(feature = "http")]
+    pub fn terms(&self) -> Terms {
+        self.state().handshake.clone()
     }
 
     /// Does what a line asks for, and answers it into `writer`. A call that it starts is returned, to be run; everything
@@ -193,10 +221,16 @@ impl Connection {
             return Err(Refusal::new(INVALID_PARAMS, "`name` must be the name of a tool"));
         };
         let arguments = params.shift_remove("arguments").unwrap_or_default();
+        let mut given = None;
         if let Some(state) = params.get("requestState").filter(|_| terms.is_current()) {
             let key = state.as_str().unwrap_or_default();
             let answer = params.get("inputResponses").and_then(|answers| answers.get(Form::KEY)).cloned();
-            return self.resume(id, (key, &name, &arguments), answer, writer).map(|()| None);
+            let Some(shared) = &self.client.shared else {
+                return self.resume(id, (key, &name, &arguments), answer, writer).map(|()| None);
+            };
+            let about = About { tool: &name, arguments: &arguments, session: self.client.session.name() };
+            let unsealed = shared.unseal(key, &about).ok_or_else(not_waiting)?;
+            given = Some(Given { unsealed, answer });
         }
         let running = self.begin(id)?;
         let mut call = ToolCall::new(&name, arguments.clone()).id(id.clone());
@@ -213,6 +247,8 @@ impl Connection {
             arguments: if terms.elicits && terms.is_current() { arguments } else { Value::Null },
             id: id.clone(),
             running,
+            given,
+            put_off: None,
         };
         Ok(Some(Started { calling, call }))
     }
@@ -257,9 +293,7 @@ impl Connection {
             }
         }
         self.ended(id);
-        let told = "`requestState` is of no call of this tool with these arguments that waits for an answer; \
-                    make the call again without it";
-        Err(Refusal::new(INVALID_PARAMS, told))
+        Err(not_waiting())
     }
 
     /// Notes a request of ours; its answer is nothing if the client refuses, or the connection ends.
@@ -267,7 +301,7 @@ impl Connection {
         let (answered, answer) = oneshot::channel();
         let mut state = self.state();
         state.count += 1;
-        let id = Value::from(format!("toolcell-{}", state.count));
+        let id = Value::from(format!("toolcell-{}-{}", *OWN, state.count));
         state.asked.insert(id.to_string(), answered);
         (id, answer)
     }
@@ -294,71 +328,10 @@ impl Connection {
         }
     }
 
-    /// Opens a subscription; what it is answered with.
-    fn subscribe(&self, id: &Value, params: &Map<String, Value>) -> Result<Value, Refusal> {
-        let wanted = params.get("notifications").and_then(Value::as_object);
-        let wanted =
-            wanted.ok_or_else(|| Refusal::new(INVALID_PARAMS, "`notifications` must be an object"))?;
-        self.begin(id)?;
-        self.ended(id);
-        let wants_tools = wanted.get("toolsListChanged") == Some(&Value::Bool(true));
-        let mut state = self.state();
-        if state.subscriptions.len() >= MAX_RUNNING {
-            return Err(Refusal::new(INVALID_REQUEST, "there are too many subscriptions"));
-        }
-        state.subscriptions.push((id.clone(), wants_tools));
-        Ok(changes::acknowledgement(id, wants_tools))
-    }
-
     /// Whether there was a handshake.
     #[cfg(feature = "http")]
     pub fn is_open(&self) -> bool {
         self.state().is_open
-    }
-
-    /// Whether a subscription of that identifier is open.
-    #[cfg(feature = "http")]
-    pub fn is_subscribed(&self, id: &Value) -> bool {
-        self.state().is_subscribed(id)
-    }
-
-    /// Sends what belongs to no request to `writer` from now on, and what was missed at once.
-    #[cfg(feature = "http")]
-    pub async fn listen(&self, writer: Writer) {
-        let is_behind = {
-            let mut state = self.state();
-            state.listener = Some(writer.clone());
-            std::mem::take(&mut state.is_behind)
-        };
-        if is_behind {
-            writer.send(&changes::plain()).await;
-        }
-    }
-
-    /// Sends nothing any more that belongs to no request.
-    #[cfg(feature = "http")]
-    pub fn unlisten(&self) {
-        self.state().listener = None;
-    }
-
-    /// Notifications that the tools have changed, for everybody who wants to know.
-    pub async fn tell_change(&self) {
-        let (listener, messages) = {
-            let mut state = self.state();
-            let listener = state.listener.clone().filter(|listener| !listener.is_closed());
-            let Some(listener) = listener else {
-                state.is_behind = state.is_open;
-                return;
-            };
-            let wanted = state.subscriptions.iter().filter(|(_, wants_tools)| *wants_tools);
-            let subscribed = wanted.map(|(id, _)| changes::subscribed(id));
-            let messages: Vec<Value> =
-                state.is_open.then(changes::plain).into_iter().chain(subscribed).collect();
-            (listener, messages)
-        };
-        for message in &messages {
-            listener.send(message).await;
-        }
     }
 
     /// Nobody answers any more.
@@ -371,21 +344,15 @@ impl Connection {
         self.state().running.values().for_each(|running| running.end.cancel());
     }
 
-    /// Says that there will be no more notifications.
-    pub async fn end_subscriptions(&self) {
-        let (listener, subscriptions) = {
-            let mut state = self.state();
-            (state.listener.clone(), std::mem::take(&mut state.subscriptions))
-        };
-        let Some(listener) = listener else { return };
-        for (id, _) in subscriptions {
-            listener.send(&changes::ended(&id)).await;
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn not_waiting() -> Refusal {
+    let told = "`requestState` is of no call of this tool with these arguments that waits for an answer at this instance; \
+                make the call again without it";
+    Refusal::new(INVALID_PARAMS, told)
 }
 
 /// What somebody wrote, short and on one line.

@@ -142,3 +142,47 @@ fn message(mut members: Map<String, Value>) -> Result<Message, (Value, Refusal)>
         None => Message::Notification { method, params },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SEEDS: [&str; 5] = [
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":[2,"é"]}}}"#,
+        r#"{"jsonrpc":"2.0","id":"seven","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"\ud83d\ude00"}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"result":{"action":"accept"}}"#,
+        r#"[{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}]"#,
+    ];
+
+    /// What changes a frame: where, how many bytes go, and what comes in their place.
+    fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<u8>)>> {
+        let one = (any::<prop::sample::Index>(), 0_usize..4, proptest::collection::vec(any::<u8>(), 0..4));
+        proptest::collection::vec(one, 0..4)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        #[test]
+        fn whatever_comes_is_a_message_or_refused_with_an_id_that_is_one(seed in 0..SEEDS.len(), changes in changes()) {
+            let mut frame = SEEDS.get(seed).map(|seed| seed.as_bytes().to_vec()).unwrap_or_default();
+            for (at, gone, come) in changes {
+                let start = at.index(frame.len() + 1);
+                let end = (start + gone).min(frame.len());
+                frame.splice(start..end, come);
+            }
+            match read(&frame) {
+                Ok(Message::Request { id, .. }) => prop_assert!(is_id(&id), "{id}"),
+                Ok(Message::Notification { .. } | Message::Response { .. }) => {}
+                Err((id, refusal)) => {
+                    prop_assert!(id.is_null() || is_id(&id), "{id}");
+                    let told = refusal.message(&id).to_string();
+                    prop_assert!(!told.contains('\n') && told.contains("\"error\""), "{told}");
+                }
+            }
+        }
+    }
+}

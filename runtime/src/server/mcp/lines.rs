@@ -88,9 +88,26 @@ fn next(input: &mut impl io::BufRead, max: usize) -> io::Result<Option<Line>> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn whatever_comes_before_it_the_next_line_is_read(
+            before in proptest::collection::vec(any::<u8>(), 0..300),
+            size in 1_usize..20,
+        ) {
+            let text = [&before, b"\n{\"id\":1}\n".as_slice()].concat();
+            let mut input = BufReader::with_capacity(size, text.as_slice());
+            let lines: Vec<Line> = std::iter::from_fn(|| next(&mut input, 64).unwrap()).collect();
+            prop_assert_eq!(lines.last(), Some(&Line::Whole(b"{\"id\":1}".to_vec())));
+            prop_assert_eq!(lines.len(), 2 + before.iter().filter(|byte| **byte == b'\n').count());
+        }
+    }
 
     fn all(text: &[u8], max: usize) -> Vec<Line> {
         // A small buffer, so that lines and characters are split anywhere.

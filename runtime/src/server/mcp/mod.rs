@@ -14,6 +14,11 @@ mod id;
 mod lines;
 mod lists;
 mod outputs;
+#[cfg(feature = "http")]
+mod shared;
+#[cfg(not(feature = "http"))]
+#[path = "shared_absent.rs"]
+mod shared;
 mod speech;
 mod version;
 mod writer;

@@ -23,7 +23,7 @@ pub(super) const TOOL: &str = "read_output";
 const SCHEME: &str = "toolcell://output/";
 
 /// Outputs that are listed; older ones can still be read.
-const LISTED: usize = 100;
+pub(super) const LISTED: usize = 100;
 
 /// Bytes that are read at once.
 const PART: usize = 1 << 20;
@@ -35,6 +35,7 @@ const MAX_RESOURCE: u64 = 16 << 20;
 const PATTERN_BYTES: usize = 4 << 20;
 
 /// An output of this connection.
+#[derive(serde::Serialize, Deserialize)]
 pub(super) struct Kept {
     handle: String,
     tool: String,
@@ -47,6 +48,16 @@ impl Kept {
         let truncated = outcome.truncated.as_ref()?;
         let handle = truncated.handle.clone()?;
         Some(Self { handle, tool: outcome.name.clone(), bytes: truncated.total_bytes })
+    }
+
+    /// As it is written down for other instances.
+    pub fn written(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// What was written down so.
+    pub fn read(written: &[u8]) -> Option<Self> {
+        serde_json::from_slice(written).ok()
     }
 }
 

@@ -35,6 +35,12 @@ impl Level {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, level)| level)
     }
 
+    /// Its name in the protocol.
+    #[cfg(feature = "http")]
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, level)| *level == self).map_or("info", |(name, _)| name)
+    }
+
     /// The level of a stream of a tool's.
     fn of(stream: &str) -> (&'static str, Self) {
         match stream {

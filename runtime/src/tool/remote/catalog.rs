@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::output::{clean, cleaned};
 use crate::policy::Digest;
+use crate::schema::sorted;
 use crate::tool::announced::{MAX_DESCRIPTION_BYTES, bounded_length, object_schema};
 use crate::tool::argument_schema::ArgumentSchema;
 
@@ -77,20 +78,6 @@ fn offer(server: &str, name: String, definition: Value) -> Result<Offer, String>
 
 fn cut(text: &str, most: usize) -> String {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default().to_owned()
-}
-
-/// The value with its keys in order: a server may write them in another order each time.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut entries: Vec<(&String, &Value)> = members.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            let members = entries.into_iter().map(|(key, value)| (key.clone(), sorted(value)));
-            Value::Object(members.collect::<Map<_, _>>())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
-    }
 }
 
 #[cfg(test)]

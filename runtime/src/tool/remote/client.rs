@@ -1,12 +1,14 @@
 //! One connection to a server: which era of the protocol it speaks, its tools, and calls of them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
 
 use super::link::Link;
 use super::message::{Failure, RpcError};
 use super::pending::ProgressSink;
+use crate::tool::mirrored::Mirrored;
 
 /// The revision whose requests say everything themselves.
 const CURRENT: &str = "2026-07-28";
@@ -17,8 +19,9 @@ const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11
 /// Of the protocol: a revision that is not served.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// How long a server may take to say whether it knows the current revision; some say nothing to what they don't know.
-const PROBING: Duration = Duration::from_secs(2);
+/// The pauses before changes are asked for again, when what told of them was cut.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Tools that are read of one server, whatever is taken of them.
 const MAX_LISTED: usize = 1024;
@@ -40,14 +43,17 @@ impl Client {
     /// # Errors
     /// Why it cannot be used.
     pub async fn open(link: Link) -> Result<Self, String> {
-        let probing = link.request("server/discover", |_| with_terms(Map::new(), None), None);
-        match tokio::time::timeout(PROBING, probing).await {
-            Ok(Ok(found)) if lists(found.get("supportedVersions"), CURRENT) => {
-                link.settle(CURRENT);
+        let probing = link.request("server/discover", |_| with_terms(Map::new(), None), &[], None);
+        let found = match link.probing() {
+            Some(within) => tokio::time::timeout(within, probing).await.ok(),
+            None => Some(probing.await),
+        };
+        match found {
+            Some(Ok(found)) if lists(found.get("supportedVersions"), CURRENT) => {
                 Ok(Self::new(link, true, found.get("capabilities")))
             }
-            Ok(Err(Failure::Gone(why))) => Err(why),
-            Ok(Err(Failure::Refused(error))) if speaks_other_revisions_alone(&error) => {
+            Some(Err(Failure::Gone(why))) => Err(why),
+            Some(Err(Failure::Refused(error))) if speaks_other_revisions_alone(&error) => {
                 Err(format!("it speaks none of the revisions {CURRENT} and {}", HANDSHAKE.join(", ")))
             }
             _ => Self::greet(link).await,
@@ -58,7 +64,7 @@ impl Client {
         let [newest, ..] = HANDSHAKE;
         let params = json!({ "protocolVersion": newest, "capabilities": {}, "clientInfo": client() });
         let greeted =
-            link.request("initialize", |_| params, None).await.map_err(|failure| failure.to_string())?;
+            link.request("initialize", |_| params, &[], None).await.map_err(|failure| failure.to_string())?;
         let version = greeted.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let Some(version) = HANDSHAKE.into_iter().find(|known| *known == version) else {
             return Err(format!("it speaks none of the revisions {CURRENT} and {}", HANDSHAKE.join(", ")));
@@ -86,7 +92,7 @@ impl Client {
         for _ in 0..MAX_PAGES {
             let mut params = Map::new();
             params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
-            let page = self.request("tools/list", params, None).await;
+            let page = self.request("tools/list", params, &[], None).await;
             let mut page = page.map_err(|failure| format!("asked for its tools: {failure}"))?;
             match page.get_mut("tools").map(Value::take) {
                 Some(Value::Array(tools)) => all.extend(tools),
@@ -111,20 +117,40 @@ impl Client {
         &self,
         name: &str,
         arguments: Value,
+        mirrored: &[Mirrored],
         progress: Option<ProgressSink>,
     ) -> Result<Value, Failure> {
         let params =
             Map::from_iter([("name".to_owned(), Value::from(name)), ("arguments".to_owned(), arguments)]);
-        self.request("tools/call", params, progress).await
+        self.request("tools/call", params, mirrored, progress).await
     }
 
-    /// Waits for changes of the list of tools to be told, as long as the connection lasts; with a handshake they are
-    /// told unasked.
-    pub async fn subscribe(&self) {
-        if self.is_current && self.tells_changes {
-            let wanted = json!({ "toolsListChanged": true });
-            let params = Map::from_iter([("notifications".to_owned(), wanted)]);
-            let _ = self.request("subscriptions/listen", params, None).await;
+    /// Waits for changes of the list of tools to be told, as long as the connection lasts. `changed` hears where some may
+    /// have been missed. Must be awaited on the reactor.
+    pub async fn subscribe(&self, changed: &Notify) {
+        let mut pause = SHORTEST_PAUSE;
+        while self.tells_changes && self.link.closed().is_none() {
+            let begun = Instant::now();
+            if !self.told().await || self.link.closed().is_some() {
+                return;
+            }
+            pause = if begun.elapsed() > LONGEST_PAUSE { SHORTEST_PAUSE } else { pause };
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            changed.notify_one();
+        }
+    }
+
+    /// Hears of changes until that ends; with a handshake they are told unasked. Whether asking again is of use.
+    async fn told(&self) -> bool {
+        if !self.is_current {
+            return self.link.listen().await;
+        }
+        let wanted = json!({ "toolsListChanged": true });
+        let params = Map::from_iter([("notifications".to_owned(), wanted)]);
+        match self.request("subscriptions/listen", params, &[], None).await {
+            Err(Failure::Refused(_) | Failure::Unreadable) => false,
+            _ => self.link.is_interrupted(),
         }
     }
 
@@ -132,6 +158,7 @@ impl Client {
         &self,
         method: &str,
         params: Map<String, Value>,
+        mirrored: &[Mirrored],
         progress: Option<ProgressSink>,
     ) -> Result<Value, Failure> {
         let wants_progress = progress.is_some();
@@ -139,7 +166,7 @@ impl Client {
             let token = wants_progress.then_some(id);
             if self.is_current { with_terms(params, token) } else { with_token(params, token) }
         };
-        self.link.request(method, params, progress).await
+        self.link.request(method, params, mirrored, progress).await
     }
 }
 

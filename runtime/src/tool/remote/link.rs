@@ -1,28 +1,43 @@
 //! The way to a server, whatever it is.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "http")]
+use super::http::Http;
 use super::message::Failure;
 use super::pending::ProgressSink;
 use super::stdio::Stdio;
+use crate::tool::mirrored::Mirrored;
+
+/// How long a program may take to say whether it knows the current revision.
+const PROBING: Duration = Duration::from_secs(2);
 
 /// A way to a server.
 pub(super) enum Link {
     /// Over the standard streams of a program.
     Stdio(Stdio),
+    /// Over HTTP.
+    #[cfg(feature = "http")]
+    Http(Http),
 }
 
 impl Link {
-    /// What the server answers to a request whose parameters may name its identifier. Dropping the future gives it up.
+    /// What the server answers to a request whose parameters may name its identifier, of whose arguments headers repeat
+    /// some where there are headers. Dropping the future gives it up.
     pub async fn request(
         &self,
         method: &str,
         params: impl FnOnce(u64) -> Value,
+        mirrored: &[Mirrored],
         progress: Option<ProgressSink>,
     ) -> Result<Value, Failure> {
         match self {
             Self::Stdio(stdio) => stdio.request(method, params, progress).await,
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.request(method, params, mirrored, progress).await,
         }
     }
 
@@ -30,21 +45,57 @@ impl Link {
     pub async fn notify(&self, method: &str) {
         match self {
             Self::Stdio(stdio) => stdio.notify(method).await,
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.notify(method).await,
         }
     }
 
-    /// Notes the revision that both sides speak from now on.
-    pub fn settle(&self, _version: &'static str) {
+    /// Notes the revision of a handshake, which both sides speak from now on.
+    pub fn settle(&self, version: &'static str) {
         match self {
             // Nothing but the messages themselves says which.
             Self::Stdio(_) => {}
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.settle(version),
         }
     }
 
-    /// Whether nothing can come of another request.
-    pub fn is_closed(&self) -> bool {
+    /// How long the server may take to say whether it knows the current revision: programs say nothing at all to what they
+    /// don't know.
+    pub fn probing(&self) -> Option<Duration> {
         match self {
-            Self::Stdio(stdio) => stdio.is_closed(),
+            Self::Stdio(_) => Some(PROBING),
+            #[cfg(feature = "http")]
+            Self::Http(_) => None,
+        }
+    }
+
+    /// Hears what belongs to no request, where that has to be asked for, until it ends. False where asking again gives
+    /// nothing.
+    pub async fn listen(&self) -> bool {
+        match self {
+            // It comes among all other messages.
+            Self::Stdio(_) => false,
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.listen().await,
+        }
+    }
+
+    /// Whether what is told while a request lasts may be cut by what lies between, and is then to be asked for again.
+    pub fn is_interrupted(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            #[cfg(feature = "http")]
+            Self::Http(_) => true,
+        }
+    }
+
+    /// Why nothing can come of another request, if so.
+    pub fn closed(&self) -> Option<String> {
+        match self {
+            Self::Stdio(stdio) => stdio.closed(),
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.closed(),
         }
     }
 
@@ -52,6 +103,8 @@ impl Link {
     pub fn close(&self) -> CancellationToken {
         match self {
             Self::Stdio(stdio) => stdio.close(),
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.close(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From the servers of a configuration to tools: each is started and asked, all at the same time, within its time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use toolcell_package::Hints;
@@ -50,7 +50,7 @@ pub(crate) fn load(
         let each = limits.map(|own| Limits::resolve([scopes[0], &config.limits, own, scopes[1]]));
         let all = each.chain([Limits::resolve([scopes[0], &config.limits, scopes[1]])]);
         let most = all.map(|limits| limits.get_usize(Limit::ResultBytes)).max().unwrap_or_default();
-        servers.push(Arc::new(Server::new(config, most, sandbox.handle())?));
+        servers.push(Arc::new(Server::new(config, most, sandbox)?));
     }
     let mut remotes = Remotes::default();
     for ((config, server), opened) in configs.iter().zip(&servers).zip(open(&servers, sandbox)) {
@@ -67,6 +67,25 @@ pub(crate) fn load(
     }
     remotes.servers = servers;
     Ok(remotes)
+}
+
+/// The tools of a server that was not there when it was loaded, once it is. None where nobody needs it any more. Must be
+/// awaited on the reactor.
+///
+/// # Errors
+/// When a glob of its settings is none.
+pub(crate) async fn arrived(
+    config: &McpConfig,
+    server: &Weak<Server>,
+    scopes: [&Limits; 2],
+    pins: &Pins,
+) -> Option<Result<Remotes>> {
+    let (offers, refused) = Server::arrives(Weak::clone(server)).await?;
+    let server = server.upgrade()?;
+    let loader = Loader { config, server: &server, scopes };
+    // What would be told of it is told when the configuration is loaded again.
+    let tools = loader.tools(offers, refused, pins, &mut Vec::new());
+    Some(tools.map(|tools| Remotes { servers: vec![Arc::clone(&server)], tools }))
 }
 
 /// Opens all servers at once, on a thread of its own: the caller may be one that must not wait.
@@ -216,6 +235,7 @@ impl Loader<'_> {
                 unapproved,
             })),
             output: OnceLock::new(),
+            mirrored: OnceLock::new(),
         }
     }
 

@@ -35,6 +35,10 @@ pub(super) enum Failure {
     TooLong,
     /// The answer cannot be read.
     Unreadable,
+    /// The session is over, and the request was not taken.
+    Expired,
+    /// Over HTTP, a status that is no answer.
+    Status(u16),
 }
 
 impl std::fmt::Display for Failure {
@@ -46,6 +50,20 @@ impl std::fmt::Display for Failure {
             Self::Gone(why) => formatter.write_str(why),
             Self::TooLong => formatter.write_str("it sent a message that is longer than it may be"),
             Self::Unreadable => formatter.write_str("it sent a message that cannot be read"),
+            Self::Expired => formatter.write_str("its session is over"),
+            Self::Status(status @ (401 | 403)) => {
+                write!(
+                    formatter,
+                    "it answers with status {status}; `headers` have to say who asks, from `secrets`"
+                )
+            }
+            Self::Status(status @ 300..=399) => {
+                write!(
+                    formatter,
+                    "it answers with status {status}; write the address that it leads to as `url`"
+                )
+            }
+            Self::Status(status) => write!(formatter, "it answers with status {status}"),
         }
     }
 }
@@ -63,15 +81,29 @@ pub(super) fn read(bytes: &[u8]) -> Option<Incoming> {
     }
     let id = id?.as_u64()?;
     let end = match (members.remove("result"), members.remove("error")) {
-        (_, Some(Value::Object(error))) => Err(RpcError {
-            code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
-            message: error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            data: error.get("data").cloned().unwrap_or_default(),
-        }),
+        (_, Some(error)) => Err(RpcError::of(&error)?),
         (Some(result), None) => Ok(result),
         _ => return None,
     };
     Some(Incoming::Answer { id, end })
+}
+
+/// Reads an error of whatever request, where there is but one that it can be of.
+#[cfg(feature = "http")]
+pub(super) fn read_error(bytes: &[u8]) -> Option<RpcError> {
+    let message: Value = serde_json::from_slice(bytes).ok()?;
+    RpcError::of(message.get("error")?)
+}
+
+impl RpcError {
+    fn of(error: &Value) -> Option<Self> {
+        let error = error.as_object()?;
+        Some(Self {
+            code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
+            message: error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            data: error.get("data").cloned().unwrap_or_default(),
+        })
+    }
 }
 
 /// A request as a line without its end.

@@ -2,7 +2,7 @@
 //! and bounds as all others.
 //!
 //! In reading order: [`load`] makes tools of what a configuration names, `server` is one server with what is known of it,
-//! `client` one connection to it, `link` and `stdio` the way there, `pending` and `message` what goes over it; `catalog`
+//! `client` one connection to it, `link`, `stdio` and `http` the way there, `pending` and `message` what goes over it; `catalog`
 //! and `names` bound what a server offers, `result` what it gives.
 //!
 //! What a server says of its tools is what models act on, so it counts only as it was when its operator approved it
@@ -12,6 +12,8 @@
 mod catalog;
 mod client;
 mod frames;
+#[cfg(feature = "http")]
+mod http;
 mod link;
 mod load;
 mod message;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 
 use crate::policy::Digest;
 use crate::tool::ArgumentSchema;
-pub(crate) use load::{Remotes, load};
+pub(crate) use load::{Remotes, arrived, load};
 pub(crate) use server::Server;
 
 /// What is called when a tool of another server is.

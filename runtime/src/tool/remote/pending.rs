@@ -16,6 +16,16 @@ pub(crate) struct Progress {
     pub text: Option<String>,
 }
 
+impl Progress {
+    /// What a notification says, with the request that it is about.
+    pub(super) fn read(params: &Value) -> Option<(u64, Self)> {
+        let number = |key: &str| params.get(key).and_then(Value::as_f64).and_then(whole);
+        let token = params.get("progressToken").and_then(Value::as_u64)?;
+        let text = params.get("message").and_then(Value::as_str).map(str::to_owned);
+        Some((token, Self { done: number("progress")?, total: number("total"), text }))
+    }
+}
+
 /// Where progress is told.
 pub(crate) type ProgressSink = mpsc::Sender<Progress>;
 
@@ -81,12 +91,9 @@ impl Pending {
 
     /// Passes on how far a request has come. Whoever is too slow for it misses it.
     pub fn progress(&self, params: &Value) {
-        let Some(token) = params.get("progressToken").and_then(Value::as_u64) else { return };
-        let number = |key: &str| params.get(key).and_then(Value::as_f64).and_then(whole);
-        let Some(done) = number("progress") else { return };
-        let text = params.get("message").and_then(Value::as_str).map(str::to_owned);
+        let Some((token, progress)) = Progress::read(params) else { return };
         if let Some(sink) = self.state().waiting.get(&token).and_then(|waiting| waiting.progress.as_ref()) {
-            let _ = sink.try_send(Progress { done, total: number("total"), text });
+            let _ = sink.try_send(progress);
         }
     }
 
@@ -99,9 +106,9 @@ impl Pending {
         }
     }
 
-    /// Whether there is no connection any more.
-    pub fn is_closed(&self) -> bool {
-        self.state().closed.is_some()
+    /// Why there is no connection any more, if so.
+    pub fn closed(&self) -> Option<String> {
+        self.state().closed.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

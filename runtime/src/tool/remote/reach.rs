@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
+#[cfg(feature = "http")]
+use super::http::{Described, Http, Place};
 use super::link::Link;
 use super::stdio::Stdio;
 use crate::config::{McpConfig, McpText, McpTransport};
@@ -14,12 +17,16 @@ use crate::limits::Origin;
 use crate::output::Redactor;
 use crate::policy::Digest;
 use crate::process::Program;
+use crate::sandbox::Sandbox;
 use crate::tool::misset::misset;
 
 /// How a server is reached.
 pub(super) enum Reach {
     /// By starting a program.
     Program(Arc<Program>),
+    /// Over HTTP.
+    #[cfg(feature = "http")]
+    Place(Arc<Place>),
 }
 
 impl Reach {
@@ -27,7 +34,7 @@ impl Reach {
     ///
     /// # Errors
     /// When a secret cannot be read, or the server cannot be reached by this build.
-    pub fn of(config: &McpConfig) -> Result<(Self, Option<Arc<Redactor>>)> {
+    pub fn of(config: &McpConfig, sandbox: &Sandbox) -> Result<(Self, Option<Arc<Redactor>>)> {
         let component = config.component();
         let origin =
             |key: &str| Origin { setting: format!("{component}.{key}").into(), at: config.origin.at.clone() };
@@ -55,9 +62,18 @@ impl Reach {
                 folder: folder.clone(),
                 env: texts(env),
             })),
+            #[cfg(feature = "http")]
+            McpTransport::Url { url, headers, private, ca } => {
+                let headers = texts(headers).into_iter().collect();
+                let (private, ca) = (*private, ca.as_deref());
+                let described = Described { component: &component, url, private, ca, headers };
+                let place = Place::of(described, sandbox.resolver());
+                Self::Place(Arc::new(place.map_err(|(key, told)| misset(&origin(&key), told))?))
+            }
+            #[cfg(not(feature = "http"))]
             McpTransport::Url { .. } => {
-                let told =
-                    "this build does not reach servers by an address; take it out, or name a `command`";
+                let _ = sandbox;
+                let told = "this build has no HTTP: it lacks the feature `http`";
                 return Err(misset(&origin("url"), told.to_owned()));
             }
         };
@@ -68,9 +84,25 @@ impl Reach {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn link(&self, most: usize, changed: Arc<Notify>) -> std::result::Result<Link, String> {
+    pub async fn link(
+        &self,
+        most: usize,
+        handle: &Handle,
+        changed: Arc<Notify>,
+    ) -> std::result::Result<Link, String> {
         match self {
             Self::Program(program) => Stdio::start(Arc::clone(program), most, changed).await.map(Link::Stdio),
+            #[cfg(feature = "http")]
+            Self::Place(place) => Ok(Link::Http(Http::new(Arc::clone(place), most, handle.clone(), changed))),
+        }
+    }
+
+    /// Whether arguments may have to be repeated in headers.
+    pub fn has_headers(&self) -> bool {
+        match self {
+            Self::Program(_) => false,
+            #[cfg(feature = "http")]
+            Self::Place(_) => true,
         }
     }
 }
@@ -79,7 +111,7 @@ impl Reach {
 pub(super) fn place(config: &McpConfig) -> Digest {
     let place = match &config.transport {
         McpTransport::Command { command, folder, .. } => json!([config.name, command, folder]),
-        McpTransport::Url { url, .. } => json!([config.name, url]),
+        McpTransport::Url { url, .. } => json!([config.name, url.as_str()]),
     };
     Digest::of(place.to_string().as_bytes())
 }

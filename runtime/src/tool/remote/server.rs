@@ -1,33 +1,29 @@
 //! One server: the connection to it as long as there is one, and how it comes back.
 
+mod calls;
+
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::catalog::{Offer, offers};
 use super::client::Client;
-use super::message::Failure;
-use super::pending::ProgressSink;
 use super::reach::{Reach, place};
-use super::result::{refused, returned};
-use crate::call::{CallError, ErrorKind, Returned};
+use crate::call::CallError;
 use crate::config::McpConfig;
 use crate::error::Result;
-use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::output::{Redactor, clean};
 use crate::policy::Digest;
+use crate::sandbox::Sandbox;
+use crate::tool::mirrored::mirrored;
 
-/// Calls that may wait for their turn at one server, as many as wait for cells by default.
-const MAX_WAITING: u32 = 1024;
-
-/// How long one may wait, as long as for a cell by default.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The shortest pause before one is tried again that was not there at the start.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause before a server is started again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -72,22 +68,13 @@ struct State {
     is_closed: bool,
 }
 
-/// A waiting call; leaving the queue in whatever way is counted.
-struct Queued<'a>(&'a AtomicU32);
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Server {
     /// The server that `config` describes, whose largest result has `result_bytes`. Nothing is started.
     ///
     /// # Errors
-    /// When a secret of it cannot be read.
-    pub fn new(config: &McpConfig, result_bytes: usize, handle: &Handle) -> Result<Self> {
-        let (reach, redactor) = Reach::of(config)?;
+    /// When a secret of it cannot be read, or its address cannot be reached by this build.
+    pub fn new(config: &McpConfig, result_bytes: usize, sandbox: &Sandbox) -> Result<Self> {
+        let (reach, redactor) = Reach::of(config, sandbox)?;
         let places = usize::try_from(config.concurrent_calls).unwrap_or(Semaphore::MAX_PERMITS);
         Ok(Self {
             component: config.component(),
@@ -97,7 +84,7 @@ impl Server {
             redactor,
             start_timeout: config.start_timeout,
             most: result_bytes.saturating_mul(2).saturating_add(AROUND),
-            handle: handle.clone(),
+            handle: sandbox.handle().clone(),
             places: Arc::new(Semaphore::new(places)),
             waiting: AtomicU32::new(0),
             turn: Arc::default(),
@@ -152,64 +139,30 @@ impl Server {
         self.connect().await
     }
 
-    /// A place among the calls that run there. Must be polled where timers are in reach.
-    ///
-    /// # Errors
-    /// `busy`, with the setting that allows more.
-    pub async fn enter(&self) -> std::result::Result<OwnedSemaphorePermit, CallError> {
-        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
-            return Ok(permit);
-        }
-        let busy = |what: &str| {
-            let message = format!("{what} for this tool's server; try again later");
-            CallError::new(ErrorKind::Busy, message)
-                .help(format!("raise `{}.concurrent_calls`", self.component))
-        };
-        let _queued = Queued(&self.waiting);
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
-            return Err(busy("too many calls are waiting"));
-        }
-        match tokio::time::timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(busy("calls have been waiting for half a minute")),
-        }
+    /// Whether it has not been reached yet.
+    pub fn is_absent(&self) -> bool {
+        let state = self.state();
+        state.client.is_none() && state.offered.is_empty() && !state.is_closed
     }
 
-    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
-    ///
-    /// # Errors
-    /// When there is no result.
-    pub async fn call(
-        self: &Arc<Self>,
-        tool: &str,
-        identity: Digest,
-        arguments: Value,
-        progress: Option<ProgressSink>,
-        limits: &EffectiveLimits,
-    ) -> std::result::Result<Returned, CallError> {
-        let client = self.client().await?;
-        // It may have come back as another.
-        if self.offered(tool) != Some(identity) {
-            let message = "the tool is not what it was when it was approved, and is off";
-            let help = format!("`toolcell list` says what became of `{}.{tool}`", self.component);
-            return Err(CallError::new(ErrorKind::ToolInactive, message).help(help));
-        }
-        let answered = client.call(tool, arguments, progress).await;
-        match answered {
-            Ok(result) => {
-                self.state().failures = 0;
-                returned(result)
+    /// Goes on trying to reach a server that was not there, with ever longer pauses; what it offers once it is. None where
+    /// nobody needs it any more. Must be awaited on the reactor.
+    pub(super) async fn arrives(server: Weak<Self>) -> Option<(Vec<Offer>, Vec<(String, String)>)> {
+        loop {
+            let pause = {
+                let state = server.upgrade()?;
+                let state = state.state();
+                let left = state.retry_at.map(|at| at.saturating_duration_since(Instant::now()));
+                left.unwrap_or_default().max(SHORTEST_PAUSE)
+            };
+            tokio::time::sleep(pause).await;
+            let server = server.upgrade()?;
+            if !server.is_absent() {
+                return None;
             }
-            Err(Failure::Refused(error)) => {
-                self.state().failures = 0;
-                Ok(refused(&error))
+            if let Ok(found) = server.open().await {
+                return Some(found);
             }
-            Err(Failure::TooLong) => Err(too_long(limits)),
-            Err(Failure::Unreadable) => {
-                let message = "the tool's server gave no result that can be read";
-                Err(CallError::new(ErrorKind::ToolError, message))
-            }
-            Err(Failure::Gone(why)) => Err(self.unavailable(&why)),
         }
     }
 
@@ -256,11 +209,9 @@ impl Server {
     fn live(&self) -> Option<Arc<Client>> {
         let mut state = self.state();
         let client = state.client.clone()?;
-        if !client.link.is_closed() {
-            return Some(client);
-        }
+        let Some(why) = client.link.closed() else { return Some(client) };
         state.client = None;
-        state.failed("it ended");
+        state.failed(&why);
         None
     }
 
@@ -280,7 +231,8 @@ impl Server {
     async fn connect(self: &Arc<Self>) -> std::result::Result<(Vec<Offer>, Vec<(String, String)>), String> {
         let changed = Arc::new(Notify::new());
         let opening = async {
-            let client = Client::open(self.reach.link(self.most, Arc::clone(&changed)).await?).await?;
+            let client =
+                Client::open(self.reach.link(self.most, &self.handle, Arc::clone(&changed)).await?).await?;
             let definitions = client.list().await?;
             Ok((client, definitions))
         };
@@ -296,7 +248,16 @@ impl Server {
             }
         };
         let client = Arc::new(client);
-        let (offers, refused) = offers(&self.name, definitions);
+        let (mut offers, mut refused) = offers(&self.name, definitions);
+        if self.reach.has_headers() {
+            offers.retain(|offer| match mirrored(&offer.input_schema) {
+                Ok(_) => true,
+                Err(why) => {
+                    refused.push((offer.name.clone(), format!("its input schema: {why}")));
+                    false
+                }
+            });
+        }
         {
             let mut state = self.state();
             if state.is_closed {
@@ -305,8 +266,8 @@ impl Server {
             state.client = Some(Arc::clone(&client));
         }
         self.note(&offers);
-        tokio::spawn(follow(Arc::downgrade(self), Arc::downgrade(&client), changed));
-        tokio::spawn(async move { client.subscribe().await });
+        tokio::spawn(follow(Arc::downgrade(self), Arc::downgrade(&client), Arc::clone(&changed)));
+        tokio::spawn(async move { client.subscribe(&changed).await });
         Ok((offers, refused))
     }
 
@@ -320,12 +281,6 @@ impl Server {
         {
             teller.send_modify(|count| *count += 1);
         }
-    }
-
-    fn unavailable(&self, why: &str) -> CallError {
-        let message = "the tool's server cannot be reached; try again later";
-        let help = format!("`{}`: {}", self.component, self.words(why));
-        CallError::new(ErrorKind::Unavailable, message).help(help)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -358,18 +313,11 @@ async fn follow(server: Weak<Server>, client: Weak<Client>, changed: Arc<Notify>
         changed.notified().await;
         tokio::time::sleep(TOGETHER).await;
         let (Some(server), Some(client)) = (server.upgrade(), client.upgrade()) else { return };
-        if client.link.is_closed() {
+        if client.link.closed().is_some() {
             return;
         }
         if let Ok(Ok(definitions)) = tokio::time::timeout(server.start_timeout, client.list()).await {
             server.note(&offers(&server.name, definitions).0);
         }
     }
-}
-
-fn too_long(limits: &EffectiveLimits) -> CallError {
-    let allowed = limits.get(Limit::ResultBytes);
-    let hit = limits.hit(Limit::ResultBytes, allowed.saturating_add(1));
-    let message = format!("the result is larger than {}; ask for a smaller part", hit.allowed);
-    CallError::new(ErrorKind::ResultTooLarge, message).help(advice(&hit)).limit(hit)
 }

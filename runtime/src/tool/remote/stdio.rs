@@ -79,8 +79,9 @@ impl Stdio {
         let _ = self.outbox.send(message::notification(method, None)).await;
     }
 
-    pub fn is_closed(&self) -> bool {
-        self.pending.is_closed()
+    /// Why there are no more requests, if so.
+    pub fn closed(&self) -> Option<String> {
+        self.pending.closed()
     }
 
     /// Ends the server: its input ends, and what has not ended soon is killed. The token is cancelled once it is gone.

@@ -4,6 +4,8 @@ mod bindings {
     wit_bindgen::generate!({ path: "wit", world: "caller-world", generate_all });
 }
 
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
 use bindings::exports::toolcell::guests::caller::{Guest, Response, Target};
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
@@ -208,4 +210,42 @@ impl Guest for Caller {
         }
         (times, None)
     }
+
+    fn gather(to: Target, file: String) -> String {
+        let mut seen = String::new();
+        let mut line = |what: &str, value: &dyn std::fmt::Debug| {
+            seen.push_str(&format!("{what}: {value:?}\n"));
+        };
+        let (begun, time) = (Instant::now(), SystemTime::now());
+        line("time", &time.duration_since(UNIX_EPOCH));
+        let content = std::fs::read(&file);
+        line("file", &content.as_ref().map(|bytes| String::from_utf8_lossy(bytes)).map_err(|error| error.kind()));
+        let answer = exchange(&to, &content.unwrap_or_default());
+        line("answer", &answer.as_ref().map(|response| (response.status(), response.headers().entries())));
+        if let Ok(response) = answer {
+            let mut pieces = Vec::new();
+            let end = read(&response, |piece| pieces.push(String::from_utf8_lossy(piece).into_owned()));
+            line("pieces", &pieces);
+            line("end", &end);
+        }
+        line("again", &get(&to).map(|response| response.status()));
+        line("took", &begun.elapsed());
+        line("files", &std::fs::read_dir("/work").map(|entries| entries.flatten().count()).map_err(|error| error.kind()));
+        seen
+    }
+}
+
+/// Sends a body with its length, and looks for trailers where there are none.
+fn exchange(to: &Target, body: &[u8]) -> Result<IncomingResponse, String> {
+    let length = [("content-length".to_owned(), body.len().to_string())];
+    let request = request(to, &length)?;
+    let outgoing = request.body().map_err(|()| "the body was refused")?;
+    let future = handle(request, None).map_err(code)?;
+    let stream = outgoing.write().map_err(|()| "the body was taken")?;
+    for piece in body.chunks(4096) {
+        write(&stream, piece)?;
+    }
+    drop(stream);
+    OutgoingBody::finish(outgoing, None).map_err(code)?;
+    answer(&future)
 }

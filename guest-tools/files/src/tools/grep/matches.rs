@@ -8,9 +8,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
 use super::allowance::Allowance;
-use crate::grants::spelled;
 use crate::page::{Mark, Page};
 use crate::text::{lossy, one_line};
+use granted::spelled;
 
 /// Bytes of a line that are shown, around its match.
 const LONGEST_LINE: usize = 400;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::server::mcp::client::{Client, Observer};
+use crate::server::mcp::shared::Shared;
 
 /// A principal. Without tokens there is one, whoever asks.
 pub(super) struct Caller {
@@ -35,12 +36,29 @@ impl Key {
         Ok(Self(key))
     }
 
-    /// The name of the session of `principal`. Hashed twice with the key in front, so that no hash can be continued.
-    fn name(&self, principal: Option<&str>) -> String {
-        let hash = |text: &[u8]| Sha256::new().chain_update(self.0).chain_update(text).finalize();
-        let hash = hash(&hash(principal.unwrap_or_default().as_bytes()));
+    /// The name of what belongs to `principal` outside of sessions.
+    fn of_principal(&self, principal: Option<&str>) -> String {
+        self.name("principal", principal.unwrap_or_default())
+    }
+
+    /// The name of what belongs to the session of that handle.
+    pub fn of_session(&self, id: &str) -> String {
+        self.name("session", id)
+    }
+
+    /// Hashed twice with the key in front, so that no hash can be continued.
+    fn name(&self, kind: &str, of: &str) -> String {
+        let hash =
+            |text: &[u8]| Sha256::new().chain_update(self.0).chain_update(kind).chain_update(text).finalize();
+        let hash = hash(&hash(of.as_bytes()));
         let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         format!("mcp-{digits}")
+    }
+}
+
+impl From<[u8; 32]> for Key {
+    fn from(key: [u8; 32]) -> Self {
+        Self(key)
     }
 }
 
@@ -50,15 +68,15 @@ impl Caller {
         principal: Option<String>,
         key: &Key,
         places: usize,
-        observer: Observer,
-        end: CancellationToken,
+        (observer, end): (Observer, CancellationToken),
+        shared: Option<Arc<Shared>>,
     ) -> Self {
-        let session = runtime.session(key.name(principal.as_deref()));
+        let session = runtime.session(key.of_principal(principal.as_deref()));
         let session = match &principal {
             Some(name) => session.user(name),
             None => session,
         };
-        let client = Client::new(runtime.clone(), session).observed(observer, end);
+        let client = Client::new(runtime.clone(), session).observed(observer, end).shared(shared);
         Self { principal, client: Arc::new(client), places: Arc::new(Semaphore::new(places)) }
     }
 }

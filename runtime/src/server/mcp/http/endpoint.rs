@@ -58,7 +58,7 @@ impl Server {
         match (request.uri().path(), request.method()) {
             (PATH, &Method::POST) => self.post(request, caller).await,
             (PATH, &Method::GET) => self.get(request.headers(), caller).await,
-            (PATH, &Method::DELETE) => self.delete(request.headers(), caller),
+            (PATH, &Method::DELETE) => self.delete(request.headers(), caller).await,
             (PATH, _) => reply::not_allowed("GET, POST, DELETE, OPTIONS"),
             ("/metrics", &Method::GET) => self.watched(),
             ("/metrics", _) => reply::not_allowed("GET"),
@@ -98,7 +98,6 @@ impl Server {
             Ok(message) => message,
             Err((id, refusal)) => return reply::refused(StatusCode::BAD_REQUEST, refusal, &id),
         };
-        drop(bytes);
         let hold = Hold { _place: Some(place), session: None };
         if era::is_current(&parts.headers) {
             return self.alone(&parts.headers, caller, message, hold).await;
@@ -111,8 +110,8 @@ impl Server {
                 return self.handshake(caller, message, hold).await;
             }
         }
-        match self.session(&parts.headers, caller) {
-            Ok(session) => self.in_session(session, message, hold).await,
+        match self.session(&parts.headers, caller).await {
+            Ok(session) => self.in_session(session, (message, bytes), hold).await,
             Err(refusal) => refusal,
         }
     }
@@ -145,24 +144,32 @@ impl Server {
             let told = "the header `Accept` must have `text/event-stream`";
             return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
         }
-        match self.session(headers, caller) {
+        match self.session(headers, caller).await {
             Ok(session) => self.stream(session).await,
             Err(refusal) => refusal,
         }
     }
 
-    fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Response<Reply> {
+    async fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Response<Reply> {
         if era::is_current(headers) {
             return reply::not_allowed("POST");
         }
         let id = one(headers, reply::SESSION).unwrap_or_default();
-        if self.sessions.end(id, caller.principal.as_deref()) {
-            return reply::empty(StatusCode::NO_CONTENT);
+        match self.session(headers, caller).await {
+            Ok(session) => drop(session),
+            Err(_) if !headers.contains_key(reply::SESSION) => return no_session(),
+            Err(refusal) => return refusal,
         }
-        no_session()
+        if let Some(instances) = &self.instances
+            && instances.end(id).await.is_err()
+        {
+            return reply::unshared();
+        }
+        self.sessions.end(id, caller.principal.as_deref());
+        reply::empty(StatusCode::NO_CONTENT)
     }
 
-    fn session(
+    async fn session(
         &self,
         headers: &HeaderMap,
         caller: &Caller,
@@ -173,7 +180,21 @@ impl Server {
             return Err(reply::refuse(StatusCode::BAD_REQUEST, told));
         }
         let id = one(headers, reply::SESSION).unwrap_or_default();
-        self.sessions.find(id, caller.principal.as_deref()).ok_or_else(no_session)
+        let owner = caller.principal.as_deref();
+        let Some(session) = self.sessions.find(id, owner) else {
+            let joined = self.join(id, owner).await.map_err(|_| reply::unshared())?;
+            return joined.ok_or_else(no_session);
+        };
+        if let Some(instances) = &self.instances
+            && session.is_to_be_renewed(self.settings.session_timeout)
+            && !instances.renew(id).await.map_err(|_| reply::unshared())?
+        {
+            // It was ended elsewhere.
+            drop(session);
+            self.sessions.end(id, owner);
+            return Err(no_session());
+        }
+        Ok(session)
     }
 
     fn watched(&self) -> Response<Reply> {

@@ -1,14 +1,13 @@
 //! A request that says everything itself: what its headers say must be what its message says, since a proxy decides by
 //! the ones and the server by the other.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::guard::one;
 use crate::server::mcp::frame::{INVALID_PARAMS, Refusal};
 use crate::server::mcp::version::{HANDSHAKE, VERSION_KEY};
+use crate::tool::{Mirrored, decoded};
 
 /// The header that names a request's revision.
 pub(super) const VERSION: &str = "mcp-protocol-version";
@@ -27,11 +26,16 @@ pub(super) fn is_current(headers: &HeaderMap) -> bool {
     headers.contains_key(VERSION) && one(headers, VERSION).is_none_or(|named| !HANDSHAKE.contains(&named))
 }
 
-/// Holds the headers of a request against its message.
+/// Holds the headers of a request against its message, whose tool wants the arguments `mirrored` in headers.
 ///
 /// # Errors
 /// When they differ, or the message does not name its revision.
-pub(super) fn check(headers: &HeaderMap, method: &str, params: &Map<String, Value>) -> Result<(), Refusal> {
+pub(super) fn check(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Map<String, Value>,
+    mirrored: &[Mirrored],
+) -> Result<(), Refusal> {
     let version = params.get("_meta").and_then(|meta| meta.get(VERSION_KEY)).and_then(Value::as_str);
     let missing = || Refusal::new(INVALID_PARAMS, format!("`_meta` must have `{VERSION_KEY}`"));
     let version = version.ok_or_else(missing)?;
@@ -55,7 +59,16 @@ pub(super) fn check(headers: &HeaderMap, method: &str, params: &Map<String, Valu
     {
         return Err(differs("Mcp-Name"));
     }
-    Ok(())
+    let arguments = params.get("arguments").unwrap_or(&Value::Null);
+    let agrees = |one: &&Mirrored| {
+        let is_there = headers.contains_key(one.header.as_str());
+        let header = super::guard::one(headers, one.header.as_str());
+        is_there == header.is_some() && one.agrees(header, arguments)
+    };
+    match mirrored.iter().find(|one| !agrees(one)) {
+        Some(one) => Err(differs(&one.header)),
+        None => Ok(()),
+    }
 }
 
 /// Whether the message is of the current era, although its headers do not say so.
@@ -67,15 +80,6 @@ pub(super) fn is_unannounced(method: &str, params: &Map<String, Value>) -> bool 
 pub(super) fn unannounced() -> Refusal {
     let told = "the header `MCP-Protocol-Version` must name the revision that the message names";
     Refusal::new(HEADER_MISMATCH, told)
-}
-
-/// A header's value: as it is, or in the form for what is not ASCII. That has one spelling only.
-fn decoded(value: &str) -> Option<String> {
-    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Some(value.to_owned());
-    };
-    let bytes = STANDARD.decode(encoded).ok()?;
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -101,9 +105,9 @@ mod tests {
             params.as_object().unwrap().clone()
         };
         let all = [(VERSION, "2026-07-28"), (METHOD, "tools/call"), (NAME, "add")];
-        assert_eq!(check(&headers(&all), "tools/call", &call("add")), Ok(()));
+        assert_eq!(check(&headers(&all), "tools/call", &call("add"), &[]), Ok(()));
         let encoded = [(VERSION, "2026-07-28"), (METHOD, "tools/call"), (NAME, "=?base64?w6k=?=")];
-        assert_eq!(check(&headers(&encoded), "tools/call", &call("é")), Ok(()));
+        assert_eq!(check(&headers(&encoded), "tools/call", &call("é"), &[]), Ok(()));
         for (at, _) in all.iter().enumerate() {
             let mut wrong = all;
             wrong[at].1 = "2025-11-25";
@@ -112,13 +116,13 @@ mod tests {
             let mut without = all.to_vec();
             without.remove(at);
             for headers in [headers(&wrong), headers(&twice), headers(&without)] {
-                let refused = check(&headers, "tools/call", &call("add")).unwrap_err();
+                let refused = check(&headers, "tools/call", &call("add"), &[]).unwrap_err();
                 assert_eq!(refused.code, HEADER_MISMATCH, "{headers:?}");
             }
         }
         let bad = [(VERSION, "2026-07-28"), (METHOD, "tools/call"), (NAME, "=?base64?w6k?=")];
-        assert_eq!(check(&headers(&bad), "tools/call", &call("é")).unwrap_err().code, HEADER_MISMATCH);
-        assert_eq!(check(&headers(&all), "tools/call", &Map::new()).unwrap_err().code, INVALID_PARAMS);
+        assert_eq!(check(&headers(&bad), "tools/call", &call("é"), &[]).unwrap_err().code, HEADER_MISMATCH);
+        assert_eq!(check(&headers(&all), "tools/call", &Map::new(), &[]).unwrap_err().code, INVALID_PARAMS);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
+use hyper::body::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
@@ -10,10 +11,9 @@ use tokio::time::timeout;
 use super::body::{Events, QUIET, Reply};
 use super::caller::Caller;
 use super::listen::Server;
-use super::sessions::InUse;
+use super::sessions::{InUse, Opened, Sessions};
 use super::{era, reply};
 use crate::server::mcp::changes;
-use crate::server::mcp::client::Client;
 use crate::server::mcp::connection::Connection;
 use crate::server::mcp::frame::Message;
 use crate::server::mcp::writer::{Outgoing, Writer};
@@ -37,7 +37,10 @@ impl Server {
     ) -> Response<Reply> {
         let (id, method) = match &message {
             Message::Request { id, method, params } => {
-                if let Err(refusal) = era::check(headers, method, params) {
+                let name = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
+                let tool = (method == "tools/call").then(|| caller.client.session.get(name)).flatten();
+                let mirrored = tool.as_ref().map(|tool| tool.mirrored()).unwrap_or_default();
+                if let Err(refusal) = era::check(headers, method, params, mirrored) {
                     return reply::refused(StatusCode::BAD_REQUEST, refusal, id);
                 }
                 (id.clone(), method.clone())
@@ -66,25 +69,31 @@ impl Server {
         message: Message,
         mut hold: Hold,
     ) -> Response<Reply> {
-        let Ok(client) = Client::unnamed(caller.client.runtime.clone(), caller.principal.as_deref()) else {
+        let Ok(id) = Sessions::handle() else {
             return reply::refuse(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "there are no random bytes for a session",
             );
         };
-        let client = client.observed(self.observer(), self.end.child_token());
-        let connection = Arc::new(Connection::new(Arc::new(client), None));
+        let owner = caller.principal.as_deref();
+        let connection = Arc::new(Connection::new(Arc::new(self.client(&id, owner)), None));
         let (writer, outgoing) = Writer::channel();
         self.start(&connection, message, &writer).await;
         drop(writer);
         if !connection.is_open() {
             return first(outgoing, hold, false).await;
         }
-        let session = match self.sessions.begin(connection, caller.principal.as_deref()) {
-            Ok(Some(session)) => session,
-            Ok(None) => return reply::too_many("too many sessions of this principal are in use"),
-            Err(error) => return reply::refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        let terms = connection.terms();
+        let Some(session) = self.sessions.open(Opened { id: &id, connection, owner }) else {
+            return reply::too_many("too many sessions of this principal are in use");
         };
+        if let Some(instances) = &self.instances
+            && instances.keep(&id, owner, &terms).await.is_err()
+        {
+            drop(session);
+            self.sessions.end(&id, owner);
+            return reply::unshared();
+        }
         let id = http::HeaderValue::from_str(&session.id);
         hold.session = Some(session);
         let mut response = first(outgoing, hold, false).await;
@@ -98,15 +107,30 @@ impl Server {
     pub(super) async fn in_session(
         self: &Arc<Self>,
         session: InUse,
-        message: Message,
+        (message, bytes): (Message, Bytes),
         mut hold: Hold,
     ) -> Response<Reply> {
         let connection = Arc::clone(&session.connection);
-        let is_request = matches!(message, Message::Request { .. });
+        let method = match &message {
+            Message::Request { method, .. } => Some(method.clone()),
+            _ => None,
+        };
         let (writer, outgoing) = Writer::channel();
         self.start(&connection, message, &writer).await;
         drop(writer);
-        if !is_request {
+        if let Some(instances) = &self.instances {
+            match method.as_deref() {
+                // It may be about a call or a question of another's.
+                None => instances.tell(&session.id, &bytes).await,
+                Some("logging/setLevel") => {
+                    let owner = session.owner.as_deref();
+                    // Where the store cannot be reached, the others know the level of before.
+                    let _ = instances.keep(&session.id, owner, &connection.terms()).await;
+                }
+                Some(_) => {}
+            }
+        }
+        if method.is_none() {
             return reply::empty(StatusCode::ACCEPTED);
         }
         hold.session = Some(session);

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::caller::{Caller, Key};
 use super::guard::Guard;
+use super::instances::Instances;
 use super::metrics::Metrics;
 use super::patience::Patient;
 use super::sessions::Sessions;
@@ -25,7 +26,7 @@ use crate::config::Server as Settings;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::server::mcp::ENDING;
-use crate::server::mcp::client::Observer;
+use crate::server::mcp::client::{Client, Observer};
 
 /// Bytes of a request's headers: tokens have a kilobyte or two, and clients send few others.
 const MAX_HEADERS: usize = 32 << 10;
@@ -44,6 +45,9 @@ pub(super) struct Server {
     pub tokens: Tokens,
     pub callers: Vec<Caller>,
     pub sessions: Sessions,
+    /// Others that know the same sessions, if there are any.
+    pub instances: Option<Instances>,
+    key: Key,
     pub metrics: Arc<Metrics>,
     pub connections: AtomicUsize,
     /// No more requests.
@@ -72,10 +76,20 @@ impl Server {
                 ),
             });
         }
-        let (metrics, end, key) = (Arc::new(Metrics::default()), CancellationToken::new(), Key::random()?);
+        let (metrics, end) = (Arc::new(Metrics::default()), CancellationToken::new());
+        let (key, instances) = match &settings.shared {
+            None => (Key::random()?, None),
+            Some(shared) => {
+                let secret = shared.read_key()?;
+                let instances = Instances::new(shared.open()?, &secret, settings.session_timeout)?;
+                (Key::of(&secret), Some(instances))
+            }
+        };
+        let shared = instances.as_ref().map(|instances| &instances.shared);
         let places = usize::try_from(settings.requests).unwrap_or(Semaphore::MAX_PERMITS);
         let caller = |name: Option<String>| {
-            Caller::new(&runtime, name, &key, places, observer(&metrics), end.child_token())
+            let (observer, end) = (observer(&metrics), end.child_token());
+            Caller::new(&runtime, name, &key, places, (observer, end), shared.cloned())
         };
         let callers = match tokens.is_empty() {
             true => vec![caller(None)],
@@ -91,6 +105,8 @@ impl Server {
             settings,
             tokens,
             callers,
+            instances,
+            key,
             metrics,
             stop,
             end,
@@ -100,6 +116,18 @@ impl Server {
     /// Who counts the calls of a client.
     pub(super) fn observer(&self) -> Observer {
         observer(&self.metrics)
+    }
+
+    /// The client of a session of that handle.
+    pub(super) fn client(&self, id: &str, owner: Option<&str>) -> Client {
+        let session = self.runtime.session(self.key.of_session(id));
+        let session = match owner {
+            Some(user) => session.user(user),
+            None => session,
+        };
+        let client = Client::new(self.runtime.clone(), session);
+        let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
+        client.observed(self.observer(), self.end.child_token()).shared(shared)
     }
 
     /// Runs what goes on after its request.
@@ -128,11 +156,12 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Makes ready to serve `runtime` on `listener` until `stop`.
+    /// Makes ready to serve `runtime` on `listener` until `stop`. Where the settings name a store that instances share, the
+    /// runtime's outputs and approvals are to be in it too.
     ///
     /// # Errors
-    /// When the listener can be reached from other machines and there are no tokens, when a token cannot be read or
-    /// proves nothing, and when there are no random bytes.
+    /// When the listener can be reached from other machines and there are no tokens, when a token or key cannot be read or
+    /// proves nothing, when nobody answers at the store that instances share, and when there are no random bytes.
     pub fn new(
         runtime: Runtime,
         listener: TcpListener,
@@ -154,6 +183,7 @@ impl HttpServer {
         let Self { server, listener } = self;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| unserved(&error))?;
         let mut connections = JoinSet::new();
+        server.hear();
         accept(&server, listener, &mut connections).await;
         drain(&server, connections).await;
         Ok(())

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `listen` takes connections and lets them go, `endpoint` is the way of one request past `guard` (which
 //! host and origin it names) and `tokens` (who asks), `era` holds its headers against its message, `exchange` runs it,
-//! `sessions` are those that a handshake began, `body` is what is sent back, and `metrics` what can be watched.
+//! `sessions` are those that a handshake began, `instances` others of this server that know them too, `body` is what is sent back, and `metrics` what can be watched.
 
 mod body;
 mod caller;
@@ -11,6 +11,7 @@ mod endpoint;
 mod era;
 mod exchange;
 mod guard;
+mod instances;
 mod listen;
 mod metrics;
 mod patience;

@@ -62,6 +62,14 @@ pub(super) fn too_many(told: &str) -> Response<Reply> {
     response
 }
 
+/// What needs the store that instances share, while that cannot be reached.
+pub(super) fn unshared() -> Response<Reply> {
+    let told = "the store that the instances of this server share cannot be reached; try again later";
+    let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, told);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
 /// A method that the path does not have.
 pub(super) fn not_allowed(allowed: &'static str) -> Response<Reply> {
     let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);

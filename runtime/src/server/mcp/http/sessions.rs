@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::AbortHandle;
 
+use super::instances::digest;
 use crate::error::Result;
 use crate::output::Handle;
 use crate::server::mcp::changes;
@@ -24,10 +25,21 @@ pub(super) struct Sessions {
 /// One session.
 pub(super) struct Session {
     pub id: String,
-    owner: Option<String>,
+    pub owner: Option<String>,
     pub connection: Arc<Connection>,
     usage: Mutex<Usage>,
     watching: AbortHandle,
+    /// What other instances know it by.
+    digest: [u8; 32],
+    /// When they last heard that it is used.
+    renewed: Mutex<Instant>,
+}
+
+/// A session that begins, here or elsewhere.
+pub(super) struct Opened<'a> {
+    pub id: &'a str,
+    pub connection: Arc<Connection>,
+    pub owner: Option<&'a str>,
 }
 
 /// Requests and streams that are under way, and since when there are as many.
@@ -44,26 +56,37 @@ impl Sessions {
         Self { all: Mutex::default(), most, idle }
     }
 
-    /// Begins a session; where the principal has too many, in place of the one that was idle for longest. None where
-    /// all of them are in use.
+    /// A handle for a session, which nobody can guess.
     ///
     /// # Errors
-    /// When there are no random bytes for its handle.
-    pub fn begin(&self, connection: Arc<Connection>, owner: Option<&str>) -> Result<Option<InUse>> {
-        let id = Handle::random()?.as_str().trim_start_matches("o-").to_owned();
+    /// When there are no random bytes.
+    pub fn handle() -> Result<String> {
+        Ok(Handle::random()?.as_str().trim_start_matches("o-").to_owned())
+    }
+
+    /// Opens a session, unless it is open; where the principal has too many, in place of the one that was idle for longest.
+    /// None where all of them are in use.
+    pub fn open(&self, opened: Opened<'_>) -> Option<InUse> {
+        let Opened { id, connection, owner } = opened;
         let mut all = self.all();
+        if let Some(known) = all.get(id) {
+            return Some(InUse::of(Arc::clone(known)));
+        }
         let own = all.values().filter(|session| session.owner.as_deref() == owner);
         if own.clone().count() >= self.most {
             let idle = own.filter_map(|session| Some((session.idle_since()?, session.id.clone())));
-            let Some((_, id)) = idle.min() else { return Ok(None) };
+            let (_, id) = idle.min()?;
             all.remove(&id).iter().for_each(|session| session.end());
         }
         let watching = tokio::spawn(changes::watch(Arc::clone(&connection))).abort_handle();
         let usage = Mutex::new(Usage { count: 0, since: Instant::now() });
         let owner = owner.map(str::to_owned);
-        let session = Arc::new(Session { id: id.clone(), owner, connection, usage, watching });
-        all.insert(id, Arc::clone(&session));
-        Ok(Some(InUse::of(session)))
+        let renewed = Mutex::new(Instant::now());
+        let digest = digest(id);
+        let session = Session { id: id.to_owned(), owner, connection, usage, watching, digest, renewed };
+        let session = Arc::new(session);
+        all.insert(id.to_owned(), Arc::clone(&session));
+        Some(InUse::of(session))
     }
 
     /// The session of that handle, if it is this principal's. Another's is not there.
@@ -80,6 +103,22 @@ impl Sessions {
         }
         all.remove(id).iter().for_each(|session| session.end());
         true
+    }
+
+    /// The session that other instances know by this digest.
+    pub fn find_by(&self, digest: &[u8; 32]) -> Option<InUse> {
+        self.all().values().find(|session| session.digest == *digest).cloned().map(InUse::of)
+    }
+
+    /// Ends the session that other instances know by this digest.
+    pub fn end_by(&self, digest: &[u8; 32]) {
+        self.all().retain(|_, session| {
+            let is_over = session.digest == *digest;
+            if is_over {
+                session.end();
+            }
+            !is_over
+        });
     }
 
     /// Ends those that were idle for too long.
@@ -114,6 +153,16 @@ impl Sessions {
 }
 
 impl Session {
+    /// Whether other instances are to hear again that it is used, which they hear a few times in the life of one.
+    pub fn is_to_be_renewed(&self, life: Duration) -> bool {
+        let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = renewed.elapsed() >= life / 4;
+        if is_due {
+            *renewed = Instant::now();
+        }
+        is_due
+    }
+
     fn idle_since(&self) -> Option<Instant> {
         let usage = self.usage();
         (usage.count == 0).then_some(usage.since)

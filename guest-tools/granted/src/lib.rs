@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::text::visible;
-
 /// The granted directories by the names that the guest knows, in the host's order.
 pub struct Grants {
     dirs: Vec<PathBuf>,
@@ -123,6 +121,26 @@ impl Grants {
 /// A path on one line, whatever is in it.
 pub fn spelled(path: &Path) -> String {
     visible(&path.display().to_string())
+}
+
+/// `name` with an escape, as `\n` or `\u{1b}`, for every character that ends a line or is not seen: a name must not
+/// pass for a line of the tool's own.
+pub fn visible(name: &str) -> String {
+    let mut visible = String::with_capacity(name.len());
+    for character in name.chars() {
+        if is_seen(character) {
+            visible.push(character);
+        } else {
+            visible.extend(character.escape_default());
+        }
+    }
+    visible
+}
+
+/// Controls, line and paragraph separators, byte order marks and what turns the direction of text are not.
+fn is_seen(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// A path for a message, shortened where it is absurdly long.
@@ -285,5 +303,14 @@ mod tests {
     #[test]
     fn long_paths_are_not_echoed_whole() {
         assert!(show(Path::new(&"ü".repeat(70_000))).len() < 1_000);
+    }
+
+    #[test]
+    fn a_name_is_one_line() {
+        assert_eq!(visible("ä b\\n.txt"), "ä b\\n.txt");
+        assert_eq!(
+            visible("a\n[b]\r\t\u{1b}[2J\u{85}\u{2028}\u{202e}"),
+            r"a\n[b]\r\t\u{1b}[2J\u{85}\u{2028}\u{202e}"
+        );
     }
 }

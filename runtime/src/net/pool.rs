@@ -1,12 +1,12 @@
-//! Connections that are used again, by the same component under the same entry of its grant alone.
+//! Connections that are used again, by whoever owns the pool alone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::body::OutgoingBody;
-use crate::net::{Connection, Origin};
+use super::connection::Connection;
+use super::origin::Origin;
 
-/// Connections that are kept for one entry.
+/// Connections that are kept.
 const MAX_IDLE: usize = 4;
 
 /// How long one is kept. Servers close theirs after a minute or more.
@@ -15,19 +15,28 @@ const IDLE: Duration = Duration::from_secs(15);
 /// How long a connection whose response was read may take to be ready again.
 const READY_WITHIN: Duration = Duration::from_millis(100);
 
-struct Idle {
+struct Idle<B> {
     origin: Origin,
-    connection: Connection<OutgoingBody>,
+    connection: Connection<B>,
     since: Instant,
 }
 
 /// Connections without a request.
-#[derive(Default)]
-pub(super) struct Pool(Mutex<Vec<Idle>>);
+pub(crate) struct Pool<B>(Mutex<Vec<Idle<B>>>);
 
-impl Pool {
+impl<B> Default for Pool<B> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<B> Pool<B>
+where
+    B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     /// A connection to `origin` that can take a request.
-    pub async fn take(&self, origin: &Origin) -> Option<Connection<OutgoingBody>> {
+    pub async fn take(&self, origin: &Origin) -> Option<Connection<B>> {
         while let Some(mut idle) = self.last_of(origin) {
             let ready = idle.connection.is_ready()
                 || tokio::time::timeout(READY_WITHIN, idle.connection.is_reusable()).await == Ok(true);
@@ -38,7 +47,7 @@ impl Pool {
         None
     }
 
-    fn last_of(&self, origin: &Origin) -> Option<Idle> {
+    fn last_of(&self, origin: &Origin) -> Option<Idle<B>> {
         let mut all = self.lock();
         all.retain(|idle| idle.since.elapsed() < IDLE);
         let at = all.iter().rposition(|idle| idle.origin == *origin)?;
@@ -46,7 +55,7 @@ impl Pool {
     }
 
     /// Keeps a connection, whose response was read to its end.
-    pub fn put(self: &Arc<Self>, origin: Origin, connection: Connection<OutgoingBody>) {
+    pub fn put(self: &Arc<Self>, origin: Origin, connection: Connection<B>) {
         // Without a runtime nothing would close it in time.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let mut all = self.lock();
@@ -64,7 +73,7 @@ impl Pool {
         });
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Idle>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Idle<B>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

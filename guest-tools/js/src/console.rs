@@ -1,0 +1,112 @@
+//! What the program prints, on its way to the reader in pieces.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use boa_engine::{Context, Finalize, JsResult, Trace};
+use boa_runtime::{ConsoleState, Logger};
+
+use crate::host::Host;
+
+/// A piece this long is given out at once, so that no program fills the memory by printing.
+const PIECE: usize = 16 * 1024;
+
+/// What was printed and is not given out yet is lost when the call is stopped, and each piece is a block of the result:
+/// this often is soon enough for the one and rare enough for the other.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// As much of it is in the data beside the result too.
+const KEPT: usize = 32 * 1024;
+
+/// The lines of a program.
+pub(crate) struct Lines {
+    host: Rc<dyn Host>,
+    waiting: RefCell<String>,
+    shown: Cell<Instant>,
+    kept: RefCell<String>,
+}
+
+impl Lines {
+    pub(crate) fn new(host: Rc<dyn Host>) -> Rc<Self> {
+        let shown = Cell::new(Instant::now());
+        Rc::new(Self { host, waiting: RefCell::default(), shown, kept: RefCell::default() })
+    }
+
+    fn print(&self, line: &str, indent: usize) {
+        let mut waiting = self.waiting.borrow_mut();
+        for line in line.split('\n') {
+            waiting.extend(std::iter::repeat_n(' ', indent));
+            waiting.push_str(line);
+            waiting.push('\n');
+        }
+        let full = waiting.len() >= PIECE;
+        drop(waiting);
+        if full { self.flush() } else { self.flush_in_time() }
+    }
+
+    /// Gives out what waits, unless something was given out just now.
+    pub(crate) fn flush_in_time(&self) {
+        if self.shown.get().elapsed() >= PAUSE {
+            self.flush();
+        }
+    }
+
+    /// Gives out what waits.
+    pub(crate) fn flush(&self) {
+        let text = std::mem::take(&mut *self.waiting.borrow_mut());
+        let Some(piece) = text.strip_suffix('\n') else { return };
+        self.host.show(piece);
+        self.shown.set(Instant::now());
+        let mut kept = self.kept.borrow_mut();
+        let room = KEPT.saturating_sub(kept.len());
+        kept.push_str(&text[..text.floor_char_boundary(room)]);
+        if text.len() > room && room > 0 {
+            kept.push_str("\n[more was printed]\n");
+        }
+    }
+
+    /// What was printed, up to a bound.
+    pub(crate) fn kept(&self) -> String {
+        self.flush();
+        self.kept.borrow().clone()
+    }
+}
+
+/// The `console` of a program. Nothing of it is of the collector's.
+#[derive(Trace, Finalize)]
+pub(crate) struct Console {
+    #[unsafe_ignore_trace]
+    lines: Rc<Lines>,
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Console")
+    }
+}
+
+impl Console {
+    pub(crate) fn new(lines: Rc<Lines>) -> Self {
+        Self { lines }
+    }
+}
+
+impl Logger for Console {
+    fn log(&self, text: String, state: &ConsoleState, _: &mut Context) -> JsResult<()> {
+        self.lines.print(&text, state.indent());
+        Ok(())
+    }
+
+    fn info(&self, text: String, state: &ConsoleState, context: &mut Context) -> JsResult<()> {
+        self.log(text, state, context)
+    }
+
+    fn warn(&self, text: String, state: &ConsoleState, context: &mut Context) -> JsResult<()> {
+        self.log(text, state, context)
+    }
+
+    fn error(&self, text: String, state: &ConsoleState, context: &mut Context) -> JsResult<()> {
+        self.log(text, state, context)
+    }
+}

@@ -1,0 +1,106 @@
+//! `toolcell state`
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use toolcell::config::Environment;
+use toolcell::kept::{KeptScope, StateFolder};
+
+use crate::terminal::{Label, counted, print_json, print_line, say};
+
+#[derive(Args)]
+pub(crate) struct StateArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Print one JSON document and nothing else
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List what each component keeps, by session or for good
+    List,
+    /// Remove what a component keeps; calls that run meanwhile go on with nothing
+    Clear(ClearArgs),
+}
+
+#[derive(Args)]
+struct ClearArgs {
+    /// The component, as the list names it
+    #[arg(required_unless_present = "all")]
+    component: Option<String>,
+    /// Only what it keeps for this session
+    #[arg(long, value_name = "NAME", requires = "component")]
+    session: Option<String>,
+    /// What all components keep
+    #[arg(long, conflicts_with = "component")]
+    all: bool,
+}
+
+pub(crate) fn run(args: &StateArgs) -> anyhow::Result<ExitCode> {
+    let folder = StateFolder::at(Environment::of_process()?.folders.kept());
+    match &args.verb {
+        Verb::List => list(&folder, args.json),
+        Verb::Clear(clear) => {
+            let (removed, problems) = match &clear.component {
+                Some(component) => (folder.clear(component, clear.session.as_deref())?, Vec::new()),
+                None => clear_all(&folder)?,
+            };
+            if args.json {
+                print_json(&json!({ "removed": removed, "problems": problems }))?;
+            } else {
+                problems.iter().for_each(|problem| say(Label::Warning, problem));
+                print_line(format_args!("removed {}", total(&removed)))?;
+            }
+            Ok(ended(&problems))
+        }
+    }
+}
+
+/// Fails, after everything that could be done, if something could not.
+fn ended(problems: &[String]) -> ExitCode {
+    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What was removed, and what could not be.
+fn clear_all(folder: &StateFolder) -> anyhow::Result<(Vec<KeptScope>, Vec<String>)> {
+    let (kept, problems) = listed(folder)?;
+    let mut components: Vec<String> = kept.into_iter().map(|kept| kept.component).collect();
+    components.dedup();
+    let mut removed = Vec::new();
+    for component in components {
+        removed.extend(folder.clear(&component, None)?);
+    }
+    Ok((removed, problems))
+}
+
+fn listed(folder: &StateFolder) -> anyhow::Result<(Vec<KeptScope>, Vec<String>)> {
+    let (kept, problems): (Vec<_>, Vec<_>) = folder.list()?.into_iter().partition(Result::is_ok);
+    let problems = problems.into_iter().filter_map(Result::err).map(|error| error.to_string());
+    Ok((kept.into_iter().flatten().collect(), problems.collect()))
+}
+
+fn list(folder: &StateFolder, is_json: bool) -> anyhow::Result<ExitCode> {
+    let (kept, problems) = listed(folder)?;
+    if is_json {
+        print_json(&json!({ "path": folder.path(), "kept": kept, "problems": problems }))?;
+    } else {
+        for KeptScope { component, session, values, bytes, .. } in &kept {
+            let scope =
+                session.as_ref().map_or("persistent".to_owned(), |session| format!("session {session}"));
+            let values = counted(usize::try_from(*values).unwrap_or(usize::MAX), "value");
+            print_line(format_args!("{component}, {scope}: {values}, {bytes} bytes"))?;
+        }
+        problems.iter().for_each(|problem| say(Label::Warning, problem));
+        print_line(format_args!("{} in {}", total(&kept), folder.path().display()))?;
+    }
+    Ok(ended(&problems))
+}
+
+fn total(kept: &[KeptScope]) -> String {
+    let sum = |part: fn(&KeptScope) -> u64| kept.iter().map(part).fold(0_u64, u64::saturating_add);
+    let values = usize::try_from(sum(|kept| kept.values)).unwrap_or(usize::MAX);
+    format!("{}, {} bytes", counted(values, "value"), sum(|kept| kept.bytes))
+}

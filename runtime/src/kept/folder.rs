@@ -1,0 +1,140 @@
+//! What the tools of all components keep, as their operator looks after it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::file::File;
+use super::{KeepError, file_name};
+use crate::error::{Error, Result};
+
+/// How long calls of other processes may be waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The folder of everything that tools keep between calls.
+#[derive(Debug, Clone)]
+pub struct StateFolder {
+    path: PathBuf,
+}
+
+/// What a component keeps in one scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct KeptScope {
+    /// The component's name.
+    pub component: String,
+    /// The session whose values they are; none for those that are kept for good.
+    pub session: Option<String>,
+    /// How many values there are.
+    pub values: u64,
+    /// What counts against `state_bytes`: keys, values, and 64 bytes for each.
+    pub bytes: u64,
+    /// When a value was last changed, in seconds since 1970.
+    pub changed: u64,
+}
+
+impl StateFolder {
+    /// The folder at `path`, which need not be there.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Everything that is kept, by component and scope; an error in the place of a component whose file cannot be read.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Result<KeptScope>>> {
+        let mut all = Vec::new();
+        for path in self.files()? {
+            match scopes(&path) {
+                Ok(scopes) => all.extend(scopes.into_iter().map(Ok)),
+                Err(error) => all.push(Err(wrong(&path, &error))),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Removes what `component` keeps, of all sessions and for good, or of one session; what was removed.
+    ///
+    /// # Errors
+    /// When nothing is there, or its file cannot be read or written.
+    pub fn clear(&self, component: &str, session: Option<&str>) -> Result<Vec<KeptScope>> {
+        let nothing = |what: String| Err(Error::State { path: self.path.clone(), message: what });
+        let named =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name == file_name(component).as_str());
+        let by_stem = |path: &PathBuf| component_of(path) == component;
+        let files = self.files()?;
+        let Some(path) =
+            files.iter().find(|path| named(path)).or_else(|| files.iter().find(|path| by_stem(path)))
+        else {
+            return nothing(format!("no component `{component}` keeps anything"));
+        };
+        let mut removed = scopes(path).map_err(|error| wrong(path, &error))?;
+        removed.retain(|scope| session.is_none() || scope.session.as_deref() == session);
+        if let (Some(session), []) = (session, removed.as_slice()) {
+            return nothing(format!("the component `{component}` keeps nothing for a session `{session}`"));
+        }
+        let mut file = File::open(path, "", PATIENCE).map_err(|error| wrong(path, &error))?;
+        for scope in &removed {
+            file.forget(&name_of(scope)).map_err(|error| wrong(path, &error))?;
+        }
+        file.shrink();
+        Ok(removed)
+    }
+
+    /// The files of components, in order of their names.
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        let entries = match std::fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::file("read", &self.path))?,
+        };
+        let is_ours = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "db");
+        let mut files: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| is_ours(path) && path.is_file())
+            .collect();
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// The component whose file it is. Names that people write in settings are in their file's; of others only this much is
+/// known.
+fn component_of(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    match stem.rsplit_once('-') {
+        Some((name, _)) if path.ends_with(file_name(name)) => name.to_owned(),
+        _ => stem,
+    }
+}
+
+fn scopes(path: &Path) -> std::result::Result<Vec<KeptScope>, KeepError> {
+    let component = component_of(path);
+    let file = File::open(path, "", PATIENCE)?;
+    let scopes = file.scopes()?.into_iter();
+    Ok(scopes
+        .map(|(name, values, bytes, changed)| KeptScope {
+            component: component.clone(),
+            session: name.strip_prefix("session ").map(str::to_owned),
+            values,
+            bytes,
+            changed,
+        })
+        .collect())
+}
+
+fn name_of(scope: &KeptScope) -> String {
+    scope.session.as_ref().map_or_else(|| "persistent".to_owned(), |session| format!("session {session}"))
+}
+
+fn wrong(path: &Path, error: &KeepError) -> Error {
+    Error::State { path: path.to_owned(), message: error.to_string() }
+}
