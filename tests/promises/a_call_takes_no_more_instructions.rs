@@ -101,7 +101,10 @@ fn the_work_that_is_counted() {
         _ => {
             assert_eq!(work, "list");
             return counted(&executor, async || {
-                assert_eq!(Format::Mcp.export(&runtime.list(), Strict::Off).tools.as_array().map(Vec::len), Some(2));
+                assert_eq!(
+                    Format::Mcp.export(&runtime.list(), Strict::Off).tools.as_array().map(Vec::len),
+                    Some(2)
+                );
             });
         }
     };

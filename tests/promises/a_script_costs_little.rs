@@ -48,6 +48,7 @@ fn a_search_in_the_cell_is_as_quick_as_on_the_host() {
         hosts.push(took);
     }
     let (cell, host) = (median(&mut cells), median(&mut hosts));
-    eprintln!("p50 of `{script}`: {cell:?} in the cell, {host:?} by /bin/sh");
+    #[expect(clippy::print_stdout, reason = "the figure is worth reading in a passing run as well")]
+    let () = println!("p50 of `{script}`: {cell:?} in the cell, {host:?} by /bin/sh");
     assert!(cell < host * ALLOWED_RATIO, "{cell:?} against {host:?}");
 }
