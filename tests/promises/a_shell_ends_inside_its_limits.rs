@@ -225,7 +225,10 @@ fn member(name: &str, content: &[u8]) -> Vec<u8> {
 fn its_timeout_is_what_its_schema_says_unless_the_operator_says_otherwise() {
     let component = || ToolComponent::builtin("shell");
     let timeout = |runtime: &Runtime| runtime.get("bash").unwrap().limits().timeout();
-    assert_eq!(timeout(&built(builder().component(component()))), Duration::from_secs(120));
+    let runtime = built(builder().component(component()));
+    assert_eq!(timeout(&runtime), Duration::from_secs(120));
+    // Dense code burns up to 16G a second: the deadline speaks first.
+    assert!(runtime.get("bash").unwrap().limits().fuel().unwrap() > 120 * 16_000_000_000);
     let lower = Limits::new().timeout(Duration::from_secs(5));
     assert_eq!(
         timeout(&built(builder().limits(lower.clone()).component(component()))),

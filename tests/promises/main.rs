@@ -40,6 +40,7 @@ mod a_request_goes_only_where_it_may;
 mod a_response_has_its_bounds;
 mod a_rule_holds_by_every_spelling;
 mod a_schema_and_the_runtime_agree;
+mod a_script_costs_little;
 mod a_secret_is_in_nothing_that_a_tool_says;
 mod a_server_keeps_up;
 mod a_server_over_http_is_guarded;

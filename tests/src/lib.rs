@@ -9,6 +9,7 @@ pub mod mcp_client;
 pub mod model_server;
 pub mod process;
 pub mod scripted;
+pub mod sources;
 
 use std::path::PathBuf;
 

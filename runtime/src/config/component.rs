@@ -27,12 +27,16 @@ pub enum Source {
 /// The timeout of the shipped shell where nothing else is set: what its schema says, and what scripts take.
 const SHELL_TIMEOUT: u64 = 120_000_000_000;
 
+/// Its fuel: above what that time can burn, so that the deadline speaks first for it too.
+const SHELL_FUEL: u64 = 4_000_000_000_000;
+
 impl Source {
     /// What its tools have in place of the defaults of limits; whatever is set counts before it.
     pub(crate) fn default_limits(&self) -> Limits {
         match self {
             Self::Builtin(name) if name == "shell" => {
-                Limits::new().with_origin(Limit::Timeout, SHELL_TIMEOUT, Origin::default())
+                let timeout = Limits::new().with_origin(Limit::Timeout, SHELL_TIMEOUT, Origin::default());
+                timeout.with_origin(Limit::Fuel, SHELL_FUEL, Origin::default())
             }
             _ => Limits::new(),
         }

@@ -1,18 +1,16 @@
 //! Scripts in the cell, beside the same by the host's own shell and programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use toolcell::{Access, Grant, Runtime, ToolCall, ToolComponent};
+use toolcell_tests::sources;
 
 use crate::measure::{Subject, in_turns, timed};
 use crate::page::{Section, micros, times};
 use crate::pipeline::wait;
-
-const FILES: usize = 200;
-const LINES: usize = 200;
 
 /// Scripts of the kind that models write, with what is said of each.
 const SCRIPTS: [(&str, &str); 5] = [
@@ -52,23 +50,9 @@ impl Subject for Script<'_> {
     }
 }
 
-/// Text in files and folders, in which a word stands here and there.
-fn fill(folder: &Path) {
-    for file in 0..FILES {
-        let below = folder.join(format!("src{}", file % 8));
-        std::fs::create_dir_all(&below).unwrap();
-        let line = |number: usize| match (file % 10, number) {
-            (3, 100) => "// TODO look at this again\n".to_owned(),
-            _ => format!("let value_{number} = compute({file}, {number}); // as the caller said\n"),
-        };
-        let text: String = (0..LINES).map(line).collect();
-        std::fs::write(below.join(format!("{file}.txt")), text).unwrap();
-    }
-}
-
 pub fn section() -> Section {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path());
+    sources::fill(folder.path());
     let grant = Grant::none().dir(folder.path(), "/work", Access::Read);
     let component = ToolComponent::builtin("shell").grant(grant);
     let runtime = Runtime::builder().component(component).build_blocking().unwrap();
@@ -85,7 +69,9 @@ pub fn section() -> Section {
         title: "Scripts",
         words: format!(
             "The tool `bash` of `builtin:shell` by `Runtime::call`, beside `/bin/sh -c` with the host's programs, on \
-             {FILES} files of {LINES} lines."
+             {} files of {} lines.",
+            sources::FILES,
+            sources::LINES
         ),
         head: vec!["script", "in a cell", "`/bin/sh -c`", "cell : host"],
         rows: SCRIPTS.into_iter().map(row).collect(),
