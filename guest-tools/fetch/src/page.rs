@@ -38,7 +38,9 @@ pub fn page(response: &Response, url: &Url, wanted: Wanted) -> Result<String, St
         let bytes = response.body.len();
         let more = if response.is_cut { "more than " } else { "" };
         let what = match encoding(response) {
-            Some(encoding) => format!("compressed ({encoding}), though nobody asked for that, and is not unpacked"),
+            Some(encoding) => {
+                format!("compressed ({encoding}), though nobody asked for that, and is not unpacked")
+            }
             None => "no text".to_owned(),
         };
         return Ok(format!("{head}\n\nThe body is {what}: {more}{bytes} bytes."));

@@ -219,7 +219,10 @@ impl Guest for Caller {
         let (begun, time) = (Instant::now(), SystemTime::now());
         line("time", &time.duration_since(UNIX_EPOCH));
         let content = std::fs::read(&file);
-        line("file", &content.as_ref().map(|bytes| String::from_utf8_lossy(bytes)).map_err(|error| error.kind()));
+        line(
+            "file",
+            &content.as_ref().map(|bytes| String::from_utf8_lossy(bytes)).map_err(|error| error.kind()),
+        );
         let answer = exchange(&to, &content.unwrap_or_default());
         line("answer", &answer.as_ref().map(|response| (response.status(), response.headers().entries())));
         if let Ok(response) = answer {
@@ -230,7 +233,12 @@ impl Guest for Caller {
         }
         line("again", &get(&to).map(|response| response.status()));
         line("took", &begun.elapsed());
-        line("files", &std::fs::read_dir("/work").map(|entries| entries.flatten().count()).map_err(|error| error.kind()));
+        line(
+            "files",
+            &std::fs::read_dir("/work")
+                .map(|entries| entries.flatten().count())
+                .map_err(|error| error.kind()),
+        );
         seen
     }
 }
