@@ -77,7 +77,7 @@ name = "and is there in the next case of its session"
 tool = "list_tasks"
 session = "s"
 grant = { state = "session" }
-expect = { result = [{ id = 1, title = "t", status = "pending" }] }
+expect = { structured = '{"result": [{"id": 1, "title": "t", "status": "pending", "details": null}]}' }
 "#;
 
 #[test]

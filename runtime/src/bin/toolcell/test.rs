@@ -33,17 +33,18 @@ A file of cases:
   name = \"counts words\"
   tool = \"top_words\"                       # may be left out where there is one tool
   arguments = { text = \"a b a\" }           # or the text of JSON, as a model wrote it
-  grant = { dirs = [{ host = \"data\", guest = \"/work\", access = \"read-write\" }] }   # a copy of the folder
+  grant = { dirs = [{ host = \"data\", guest = \"/work\", access = \"read-write\" }] }   # as a copy
   limits = { timeout = \"5s\" }
   session = \"s1\"                           # with meta = { city = \"Oslo\" }
   [case.expect]
   result = [{ word = \"a\", count = 2 }, { word = \"b\", count = 1 }]
   max_fuel = \"5M\"
 
-What can be expected: status, kind, result, structured, text, contains, lacks, logs, files, denials, repaired,
-truncated, max_fuel, max_memory. Where neither status nor kind is expected, success is.
+What can be expected: status, kind, result, structured, text, contains, lacks, logs, files, denials,
+repaired, truncated, max_fuel, max_memory. Where neither status nor kind is expected, success is.
 
-Exit codes: 0 every case is as expected, 1 some are not, 2 usage, a case file or the configuration is wrong";
+Exit codes: 0 every case is as expected, 1 some are not, 2 the command line, a case file or the
+configuration is wrong";
 
 /// Runs cases of tools and says where they differ from what is expected. A case gets what it grants itself and nothing
 /// else: no grant, secret, rule or hook of the configuration.
