@@ -77,7 +77,8 @@ impl Agent {
         Ok(Ending::TooManyIterations)
     }
 
-    /// The results of calls, in the provider's messages; a result for each call, whatever becomes of it.
+    /// The results of calls, in the provider's messages; a result for each call that has an identifier, whatever
+    /// becomes of it.
     async fn run(&self, calls: Vec<ToolCall>, cancel: CancellationToken) -> Vec<Value> {
         calls.iter().for_each(|call| eprintln!("calls {}", call.name));
         let outcomes = self.runtime.call_batch(calls).cancel(cancel).await;
