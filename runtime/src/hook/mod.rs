@@ -74,7 +74,8 @@ pub trait Hook: Send + Sync + 'static {
     }
 
     /// After the call, also after a failure or a timeout, unless it was refused. An error, a panic or a timeout is
-    /// reported in `warnings`, and the response stays as it was.
+    /// reported in `warnings`, and the response stays as it was. What a hook inside of this one withheld is not in
+    /// `response`, which then is the failure that says so.
     async fn post(&self, call: &HookCall, response: &Response) -> HookResult<Post> {
         let _ = (call, response);
         Ok(Post::Accept)

@@ -14,12 +14,13 @@ use crate::telemetry;
 /// What a hook after the call gets though the time of the call is over: it still has to see how that ended.
 const LEAST_TIME: Duration = Duration::from_secs(1);
 
-/// The hooks after the call, the last registered first.
+/// The hooks after the call, the last registered first. None is skipped: one outside of a hook that withholds the result
+/// sees that it was withheld.
 pub(super) async fn post_hooks(
     hooks: &[Arc<HookEntry>],
     call: &HookCall,
     answering: &Answering<'_>,
-    end: Ended,
+    mut end: Ended,
     whole: &Whole<'_>,
     outcome: &mut Outcome,
     verdicts: &mut Vec<Verdict>,
@@ -65,7 +66,8 @@ pub(super) async fn post_hooks(
                 if let Some(reason) = withheld {
                     let message = format!("the tool ran, and its result is withheld: {reason}");
                     let help = format!("hook `{name}` withheld it");
-                    return withhold(end, CallError::new(ErrorKind::Denied, message).help(help));
+                    withhold(&mut end, CallError::new(ErrorKind::Denied, message).help(help));
+                    (response, is_changed) = (answering.response(&call.tool, &end), false);
                 }
             }
             Err(failure) => {
@@ -74,7 +76,8 @@ pub(super) async fn post_hooks(
                 if entry.redacts {
                     let message = "the tool ran, and its result is withheld, since a check of it failed";
                     let help = format!("hook `{name}`: {failure}");
-                    return withhold(end, CallError::new(ErrorKind::HookFailed, message).help(help));
+                    withhold(&mut end, CallError::new(ErrorKind::HookFailed, message).help(help));
+                    (response, is_changed) = (answering.response(&call.tool, &end), false);
                 }
             }
         }
@@ -92,10 +95,9 @@ fn action_of(decision: &Result<Post, Failure>) -> &'static str {
     }
 }
 
-/// The end without anything that the tool said.
-fn withhold(mut end: Ended, error: CallError) -> Ended {
+/// Takes everything that the tool said out of the end. The hooks outside of the one that wants it see this end.
+fn withhold(end: &mut Ended, error: CallError) {
     end.chunks = Vec::new();
     end.logs = Vec::new();
     end.end = Err(error);
-    end
 }
