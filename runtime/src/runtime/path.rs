@@ -158,13 +158,13 @@ impl Passage {
         limits: Arc<EffectiveLimits>,
         arguments: Value,
     ) -> Result<Ran, CallError> {
-        let timers = shared.sandbox.handle();
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
         let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
         let hidden = hide(&mut hooked);
         let deciding =
-            pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
-        let mut reasons = whole.within_anywhere(deciding).await?;
+            pre_hooks(&placed.hooks.pre, &mut hooked, &limits, whole, &mut self.outcome, &mut self.verdicts);
+        // They watch the time themselves, so that who held the call is named.
+        let mut reasons = whole.with_grace(deciding).await?;
         reveal(&mut hooked, hidden);
         self.keep_arguments(&placed.tool, &hooked.arguments);
         let original = original.as_ref().unwrap_or(&hooked.arguments);
@@ -343,6 +343,7 @@ fn hook_call(
         user: identity.user.clone(),
         deadline,
         host: HostHandle::new(Arc::clone(shared)),
+        clock: Arc::default(),
     }
 }
 
