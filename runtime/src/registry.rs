@@ -165,6 +165,11 @@ impl Registry {
         Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// All hooks, whatever tools there are for them.
+    pub fn hooks(&self) -> Vec<Arc<HookEntry>> {
+        self.policies().hooks.iter().map(|placement| Arc::clone(&placement.entry)).collect()
+    }
+
     fn policies(&self) -> Arc<Policies> {
         Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -41,7 +41,8 @@ pub use session::{Identity, Session, SessionTools};
 use crate::audit::AuditLog;
 use crate::call::{CallError, Event, Outcome, ToolCall};
 use crate::config::{Config, Folders, OutputBounds};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::hook::HostHandle;
 use crate::limits::Origin;
 use crate::output::{Bounds, EventSinks, OutputStore};
 use crate::policy::{Approvals, Approver, Deterministic, Pins};
@@ -176,15 +177,22 @@ impl Runtime {
         &self.shared.outputs
     }
 
-    /// Compiles what is not compiled yet, so that no call waits for it.
+    /// Compiles what is not compiled yet, the components of hooks too, so that no call waits for it.
     ///
     /// # Errors
-    /// The first component that does not compile.
+    /// The first component that does not compile, or what the first hook that cannot be made ready says.
     pub async fn warm(&self) -> Result<()> {
         for tool in self.list() {
             if let Body::Component { component, .. } = &tool.body {
                 component.prepared(&self.shared.sandbox, tool.meter()).await?;
             }
+        }
+        let host = HostHandle::new(Arc::clone(&self.shared));
+        for entry in self.shared.registry.hooks() {
+            entry.hook.warm(&host).await.map_err(|error| match error.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(error) => Error::component(entry.name(), error.to_string()),
+            })?;
         }
         Ok(())
     }

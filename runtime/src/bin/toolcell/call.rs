@@ -27,7 +27,8 @@ Examples:
 Exit codes:
   0 success                  1 the tool's own error      2 usage or configuration
   3 unknown tool, arguments  4 denied                    5 a limit was hit
-  6 the tool crashed         7 busy or cancelled         70 a fault of toolcell";
+  6 the tool crashed         7 busy or cancelled         70 a fault of toolcell or this machine
+Who gets 70 reads the help beside the error: it says what to mend, as an audit that cannot be written.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
