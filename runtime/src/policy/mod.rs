@@ -14,6 +14,7 @@ mod private;
 mod protect;
 mod rule;
 mod secret;
+mod switches;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
@@ -35,4 +36,5 @@ pub use rule::{
 };
 pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
+pub use switches::Switches;
 pub use trust::TrustStore;

@@ -9,10 +9,11 @@ use toolcell::Outcome;
 use toolcell::format::Format;
 use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
 
-use crate::arguments::read;
+use crate::arguments::{metadata, read};
 use crate::export::format_names;
-use crate::ready::{block_on, interrupted, say_cache_problem};
+use crate::ready::{block_on, interrupted, say_new_cache_problem};
 use crate::report::say_warnings;
+use crate::sessions::NamedSession;
 use crate::terminal::{Label, print_json, say};
 use crate::toolset::ToolsetArgs;
 
@@ -33,9 +34,13 @@ pub(crate) struct BatchArgs {
     /// How the model's provider has calls and results
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     format: Format,
-    /// Bind the calls, and full outputs that are cut, to this session
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    session: String,
+    /// Bind the calls, and full outputs that are cut, to this session. Groups that they switch on are on for later
+    /// commands of this session too
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Add metadata that the tools can read; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    meta: Vec<String>,
     #[command(flatten)]
     pub tools: ToolsetArgs,
 }
@@ -49,11 +54,20 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
         (name, read(name, file)?)
     };
     let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
-    let runtime = args.tools.open()?.runtime()?;
-    let outcomes =
-        block_on(runtime.session(&args.session).call_batch(calls).cancel(interrupted()).into_future())?;
-    outcomes.iter().for_each(say_warnings);
-    say_cache_problem(&runtime);
+    let meta = metadata(&args.meta)?;
+    let toolset = args.tools.open()?;
+    let runtime = toolset.runtime()?;
+    runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    let named = NamedSession::open(&toolset, &runtime, args.session.as_deref());
+    let calls =
+        calls.into_iter().map(|call| meta.iter().fold(call, |call, (name, value)| call.meta(*name, *value)));
+    let batch = named.session.call_batch(calls.collect()).cancel(interrupted());
+    let outcomes = block_on(batch.into_future())?;
+    named.keep();
+    for (at, outcome) in outcomes.iter().enumerate() {
+        say_warnings(outcome, &format!("call {} (`{}`): ", at + 1, outcome.name));
+    }
+    say_new_cache_problem(&runtime);
     say_unanswered(args.format, &outcomes);
     print_json(&args.format.results(&outcomes))?;
     runtime.close_remotes();

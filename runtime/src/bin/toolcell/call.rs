@@ -12,6 +12,7 @@ use crate::compiling::Compiling;
 use crate::index;
 use crate::ready::{block_on, interrupted, say_cache_problem};
 use crate::report::print_outcome;
+use crate::sessions::NamedSession;
 use crate::terminal::{Label, print_json, say};
 use crate::toolset::{Toolset, ToolsetArgs};
 
@@ -34,7 +35,8 @@ Exit codes:
 pub(crate) struct CallArgs {
     #[command(flatten)]
     call: ToolArgs,
-    /// Bind the call, and the full output if it is cut, to this session
+    /// Bind the call, and the full output if it is cut, to this session. Groups that it switches on are on for later
+    /// commands of this session too
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// Record everything that the call gets from outside, for `toolcell replay`
@@ -50,7 +52,8 @@ pub(crate) struct CallArgs {
 
 pub(crate) fn run(args: &CallArgs) -> anyhow::Result<ExitCode> {
     let toolset = args.tools.open()?;
-    let runtime = index::runtime(&toolset, args.call.name())?;
+    let (runtime, unmatched) = index::runtime(&toolset, args.call.name())?;
+    unmatched.iter().for_each(|warning| say(Label::Warning, warning));
     let ended = call(args, &toolset, &runtime);
     runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
@@ -70,8 +73,8 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     let compiling = runtime
         .get(&call.name)
         .and_then(|tool| Compiling::watch(&tool, &toolset.environment.folders.compiled()));
-    let session = runtime.session(args.session.as_deref().unwrap_or_default());
-    let mut call = session.call(call).cancel(interrupted());
+    let named = NamedSession::open(toolset, runtime, args.session.as_deref());
+    let mut call = named.session.call(call).cancel(interrupted());
     if args.record.is_some() {
         call = call.record(&recorder);
     }
@@ -80,12 +83,15 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     }
     let outcome = block_on(call.into_future())?;
     drop(compiling);
+    named.keep();
     if let Some(path) = &args.record {
         write(&recorder, path)?;
     }
     if outcome.error_kind() == Some(ErrorKind::UnknownTool) && !args.tools.json {
         // What was skipped while loading may be why.
-        runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+        let warnings =
+            runtime.warnings().iter().filter(|warning| !runtime.policy_warnings().contains(warning));
+        warnings.for_each(|warning| say(Label::Warning, warning));
     } else {
         say_cache_problem(runtime);
     }
