@@ -156,7 +156,9 @@ fn what_is_no_message_exits_with_2_and_runs_nothing() {
     let line = CommandLine::new();
     let twice = r#"[{"type":"tool_use","id":"1","name":"add","input":{"a":1,"a":2}}]"#;
     for (content, told) in [
-        ("", "not valid JSON"),
+        ("", "m.json is empty"),
+        ("[] []", "goes on after one JSON document"),
+        (r#"{"error":{"message":"slow down"}}"#, "an error of the provider: slow down"),
         ("{", "not valid JSON"),
         ("{}", "no message in the format anthropic"),
         (twice, "duplicate key `a`"),

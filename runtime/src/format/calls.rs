@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 use super::Format;
 use crate::call::{Arguments, ToolCall};
 
+/// Characters of a provider's error that are told.
+const MAX_ERROR: usize = 300;
+
 /// Why no calls can be read from a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this is no message in the format {format}: {problem}")]
@@ -33,6 +36,9 @@ impl Format {
     /// When the value has not the format's outline, or seems to have another's: calls that are written otherwise would be
     /// passed over.
     pub fn parse_calls(self, message: &Value) -> Result<Vec<ToolCall>, Unreadable> {
+        if let Some(problem) = failure(message) {
+            return Err(Unreadable { format: self, problem });
+        }
         let calls = match self {
             Self::OpenAi => open_ai(message),
             Self::OpenAiResponses => responses(message),
@@ -57,6 +63,14 @@ impl Format {
     fn tells_little(self, calls: &[ToolCall]) -> bool {
         matches!(self, Self::Mcp | Self::Toolcell) || calls.iter().all(|call| call.problem().is_some())
     }
+}
+
+/// What a provider says in the place of a message.
+fn failure(message: &Value) -> Option<String> {
+    let error = message.get("error").filter(|error| !error.is_null())?;
+    let text = error.as_str().or_else(|| error.get("message")?.as_str()).unwrap_or("it does not say of what");
+    let text: String = text.chars().take(MAX_ERROR).collect();
+    Some(format!("it is an error of the provider: {text}"))
 }
 
 fn refuse_no_objects(message: &Value) -> Result<(), String> {

@@ -273,6 +273,30 @@ fn a_message_of_another_format_is_told_by_its_name() {
 }
 
 #[test]
+fn an_error_of_a_provider_is_told_as_one() {
+    for (message, told) in [
+        (
+            json!({ "type": "error", "error": { "type": "overloaded_error", "message": "too much" } }),
+            "provider: too much",
+        ),
+        (json!({ "error": "too much" }), "provider: too much"),
+        (json!({ "error": { "code": 429 } }), "error of the provider"),
+    ] {
+        for format in Format::ALL {
+            let error = format.parse_calls(&message).unwrap_err().to_string();
+            assert!(error.contains(told), "{format}: {error}");
+        }
+    }
+    for format in Format::ALL {
+        let mut whole = message(format, &[json!("1")]);
+        if let Some(whole) = whole.as_object_mut() {
+            whole.insert("error".to_owned(), Value::Null);
+        }
+        assert_eq!(format.parse_calls(&whole).unwrap().len(), 1, "{format}");
+    }
+}
+
+#[test]
 fn one_call_that_cannot_be_read_leaves_the_others() {
     let custom = json!({ "id": "1", "type": "custom", "custom": { "name": "c", "input": "x" } });
     for (format, call, told) in [

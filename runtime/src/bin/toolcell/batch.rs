@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use toolcell::Outcome;
 use toolcell::format::Format;
@@ -87,18 +88,42 @@ fn say_unanswered(format: Format, outcomes: &[Outcome]) {
 
 /// One JSON value, by the reader of arguments: a key that is there twice would be read in two ways.
 fn document(name: &str, text: &str) -> anyhow::Result<Value> {
+    if text.trim().is_empty() {
+        bail!("{name} is empty; give it one message of a model, as JSON");
+    }
+    if text.trim_start().starts_with("data:") || text.trim_start().starts_with("event:") {
+        bail!("{name} is a stream of events; ask the model's provider for a whole answer, without `stream`");
+    }
     let wrapped = format!("{{\"document\":\n{text}\n}}");
     let bounds = Bounds { bytes: wrapped.len(), depth: 120 };
     match parse_arguments(&wrapped, bounds, RepairMode::Off) {
         Ok((Value::Object(mut object), _)) if object.len() == 1 => {
             object.shift_remove("document").with_context(|| format!("{name} is not one JSON document"))
         }
+        Err(ParseError::TooDeep { .. }) => bail!("{name} nests too deeply"),
         Err(ParseError::Syntax { line, column, problem, .. }) => {
+            refuse_syntax(name, text)?;
             bail!("{name} is not valid JSON: {problem} at line {} column {column}", line.saturating_sub(1))
         }
-        Err(ParseError::TooDeep { .. }) => bail!("{name} nests too deeply"),
-        _ => bail!("{name} is not one JSON document"),
+        _ => {
+            refuse_syntax(name, text)?;
+            bail!("{name} is not one JSON document")
+        }
     }
+}
+
+/// What is wrong with a text that is not one document of JSON, by where it is in the text.
+fn refuse_syntax(name: &str, text: &str) -> anyhow::Result<()> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    if let Some(Err(error)) = values.next() {
+        bail!("{name} is not valid JSON: {error}");
+    }
+    let (before, after) = text.split_at_checked(values.byte_offset()).unwrap_or((text, ""));
+    if !after.trim().is_empty() {
+        let line = before.lines().count() + usize::from(after.starts_with('\n'));
+        bail!("{name} goes on after one JSON document, at line {line}; give it one message at a time");
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -113,10 +138,15 @@ mod tests {
     fn a_document_is_one_value_read_strictly() {
         assert_eq!(document("f", " [1] ").unwrap(), json!([1]));
         for (text, told) in [
-            ("", "not valid JSON"),
-            ("{", "not valid JSON"),
-            ("1,\"x\":2", "not one JSON document"),
-            ("{}}", "not valid JSON"),
+            ("", "f is empty"),
+            (" \n", "f is empty"),
+            ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
+            ("{\n\"a\": x}", "not valid JSON: expected value at line 2 column 6"),
+            ("1,\"x\":2", "goes on after one JSON document, at line 1"),
+            ("{}}", "goes on after one JSON document, at line 1"),
+            ("{\n}\n{}", "goes on after one JSON document, at line 3"),
+            ("event: message_start\ndata: {}", "a stream of events"),
+            ("data: {}", "a stream of events"),
             ("[{\"input\":{\"a\":1,\"a\":2}}]", "duplicate key `a` at line 1"),
             (&"[".repeat(200), "nests too deeply"),
         ] {

@@ -84,9 +84,8 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     let outcome = block_on(call.into_future())?;
     drop(compiling);
     named.keep();
-    if let Some(path) = &args.record {
-        write(&recorder, path)?;
-    }
+    // What the tool did is told even if its recording is lost.
+    let written = args.record.as_ref().map_or(Ok(()), |path| write(&recorder, path));
     if outcome.error_kind() == Some(ErrorKind::UnknownTool) && !args.tools.json {
         // What was skipped while loading may be why.
         let warnings =
@@ -100,6 +99,7 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     } else {
         print_outcome(&outcome, args.session.as_deref())?;
     }
+    written?;
     Ok(ExitCode::from(outcome.exit_code()))
 }
 
