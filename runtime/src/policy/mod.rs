@@ -25,8 +25,10 @@ pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
+pub(crate) use http::FaultItem;
+#[cfg(feature = "http")]
+pub(crate) use http::HOST_HEADERS;
 pub use http::{Credential, HttpGrant};
-pub(crate) use http::{FaultItem, HOST_HEADERS};
 pub use narrowing::Narrowing;
 pub use pins::Pins;
 pub use private::ensure_private;
