@@ -174,7 +174,7 @@ async fn a_providers_call_and_one_without_fuel_come_again() {
     let runtime = built(builder().folders(Folders::under(home.path())).component(timed));
     let recording = recorded(&runtime, observe()).await;
     assert_eq!(recording.outcome()["usage"]["fuel"], Value::Null, "{}", recording.outcome());
-    assert_eq!(builder().replay(recording).await.unwrap().difference, None);
+    assert_eq!(builder().replay(recording.permit_limits()).await.unwrap().difference, None);
 }
 
 #[test]

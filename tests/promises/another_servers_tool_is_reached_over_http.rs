@@ -97,6 +97,19 @@ fn methods(server: &HttpServer) -> Vec<String> {
     server.asked().into_iter().map(method).collect()
 }
 
+/// What a server was answered to what it may not ask, once it was.
+async fn refusal(server: &HttpServer) -> Asked {
+    let begun = Instant::now();
+    loop {
+        let refuses = |asked: &Asked| asked.body.windows(6).any(|part| part == b"-32601");
+        if let Some(refused) = server.asked().into_iter().find(refuses) {
+            return refused;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "it never comes");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 /// `toolcell mcp --http` with the probe.
 fn own(line: &CommandLine, more: &[&str]) -> http_client::HttpServer {
     let probe = guest("probe");
@@ -192,6 +205,9 @@ async fn one_with_a_handshake_is() {
     assert_eq!(outcome.text(), "done", "{outcome:?}");
     let half = Event::Progress { done: 1, total: Some(2), text: Some("half".to_owned()) };
     assert_eq!(events.try_recv().ok(), Some(half));
+    // What a server asks is answered beside the call, which does not wait for it.
+    let refused = refusal(&far).await;
+    assert!(String::from_utf8_lossy(&refused.body).contains("\"id\":\"q\""));
     runtime.close_remotes();
     let asked = far.asked();
     for one in &asked {
@@ -199,8 +215,6 @@ async fn one_with_a_handshake_is() {
         assert_eq!(one.header("x-tenant"), ["t1"]);
         assert!(one.line.ends_with(" /mcp?a=b HTTP/1.1"), "{one:?}");
     }
-    let refused = asked.iter().find(|one| one.body.windows(6).any(|part| part == b"-32601")).unwrap();
-    assert!(String::from_utf8_lossy(&refused.body).contains("\"id\":\"q\""));
     let greeted =
         asked.iter().position(|one| one.body.windows(12).any(|part| part == b"\"initialize\"")).unwrap();
     assert_eq!(asked[0].header("mcp-method"), ["server/discover"]);

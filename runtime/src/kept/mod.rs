@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::policy::{Digest, StateScope};
 #[cfg(feature = "state")]
-pub use folder::{KeptScope, StateFolder};
+pub use folder::{Cleared, KeptScope, StateFolder};
 use memory::Memory;
 
 /// Bytes of a key.
@@ -117,12 +117,9 @@ impl Store {
     }
 
     /// For how long other processes may be waited for.
-    pub fn patience(&mut self, patience: Duration) -> Kept<()> {
+    pub fn patience(&self, patience: Duration) {
         match self {
-            Self::Memory(_) => {
-                let _ = patience;
-                Ok(())
-            }
+            Self::Memory(_) => _ = patience,
             #[cfg(feature = "state")]
             Self::File(file) => file.patience(patience),
         }

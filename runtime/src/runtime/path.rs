@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 
 use super::after::post_hooks;
-use super::answer::Answering;
+use super::answer::{Answering, aside};
 use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
@@ -63,7 +63,14 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(redactor) = placed.tool.redactor() {
                 redactor.ended(&mut ended);
             }
-            answering(&shared, &terms, &call, &limits).answer(&placed.tool, ended, outcome);
+            if shared.outputs.waits() {
+                let placed = Arc::clone(placed);
+                let answer =
+                    move |by: &Answering<'_>, outcome: &mut Outcome| by.answer(&placed.tool, ended, outcome);
+                Box::pin(aside(&shared, &terms, &call, limits, outcome, answer)).await;
+            } else {
+                answering(&shared, &terms, &call, &limits).answer(&placed.tool, ended, outcome);
+            }
             if outcome.error_kind() == Some(ErrorKind::HookFailed) {
                 // Nothing was refused here: the tool may have run.
                 outcome.status = Status::Error;
@@ -76,7 +83,12 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
                 redactor.error(&mut error);
             }
-            fail(&shared, &terms, &call, error, outcome);
+            if shared.outputs.waits() {
+                let answer = move |by: &Answering<'_>, outcome: &mut Outcome| by.fail(error, outcome);
+                Box::pin(aside(&shared, &terms, &call, Arc::default(), outcome, answer)).await;
+            } else {
+                fail(&shared, &terms, &call, error, outcome);
+            }
         }
         (Ok(_), None) => fail(&shared, &terms, &call, lost(), outcome),
     }

@@ -39,6 +39,7 @@ pub use canonical::{RepairMode, canonicalise};
 pub use fast_path::{FastPath, FastResult, FastType, FastValue};
 pub use lift::{LiftError, Lifted, lift_bounded, lift_bytes, lift_result, lift_scalar, lift_string};
 pub use lower::{lower, lower_bytes};
+pub(crate) use names::printable;
 pub use names::{BadName, MAX_NAME_BYTES, nearest, tool_name};
 pub use parse::{Bounds, ParseError, accept_arguments, parse_arguments};
 pub use pattern::Pattern;
