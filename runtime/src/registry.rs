@@ -237,6 +237,11 @@ impl Registry {
         })
     }
 
+    /// What rules say of paths that no path is.
+    pub fn without_paths(&self) -> Vec<String> {
+        self.policies().rules.without_paths()
+    }
+
     /// What rules and hooks say of tools that there are none of.
     pub fn unmatched(&self) -> Vec<String> {
         let tools = self.now();

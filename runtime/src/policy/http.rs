@@ -166,6 +166,7 @@ impl HttpGrant {
     }
 
     /// Whether it fits a request.
+    #[cfg(feature = "http")]
     pub(crate) fn admits(&self, origin: &Origin, method: &str, path: &str) -> bool {
         let methods = &self.methods;
         self.origin.matches(origin)
@@ -257,6 +258,7 @@ fn header_fault(name: &str, value: &Credential, secrets: &BTreeMap<String, Secre
 }
 
 /// Whether `path` is `prefix` or below it.
+#[cfg(feature = "http")]
 fn is_below(path: &str, prefix: &str) -> bool {
     match path.strip_prefix(prefix) {
         Some(rest) => rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'),

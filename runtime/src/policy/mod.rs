@@ -14,6 +14,7 @@ mod private;
 mod protect;
 mod rule;
 mod secret;
+mod switches;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
@@ -24,8 +25,10 @@ pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
+pub(crate) use http::FaultItem;
+#[cfg(feature = "http")]
+pub(crate) use http::HOST_HEADERS;
 pub use http::{Credential, HttpGrant};
-pub(crate) use http::{FaultItem, HOST_HEADERS};
 pub use narrowing::Narrowing;
 pub use pins::Pins;
 pub use private::ensure_private;
@@ -35,4 +38,5 @@ pub use rule::{
 };
 pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
+pub use switches::Switches;
 pub use trust::TrustStore;

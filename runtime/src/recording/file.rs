@@ -8,6 +8,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rustix::fs::{Access, access};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -128,8 +129,10 @@ impl Recording {
     /// Whether `path` may be replaced by a recording: nothing is there, or an older one.
     ///
     /// # Errors
-    /// When something else is there, or cannot be read.
+    /// When something else is there, or cannot be read, and when nothing can be written there.
     pub fn may_be_written(path: &Path) -> Result<()> {
+        let writing = Access::WRITE_OK | Access::EXEC_OK;
+        access(folder_of(path), writing).map_err(|error| Error::file("write", path)(error.into()))?;
         let file = match open(path) {
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
@@ -148,7 +151,7 @@ impl Recording {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let write = || -> io::Result<()> {
             // The temporary file is created for its owner alone, and on the same file system.
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -315,6 +318,10 @@ impl Lines {
 }
 
 /// Opens a regular file: a FIFO would never end, and would make the opening wait.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn open(path: &Path) -> Result<File> {
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path);

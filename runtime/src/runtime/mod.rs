@@ -73,6 +73,7 @@ struct Shared {
     audit: Option<AuditLog>,
     pins: Pins,
     warnings: Vec<String>,
+    policy_warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,
     outputs: OutputStore,
@@ -159,6 +160,11 @@ impl Runtime {
     /// What was skipped or is unusual, in words, from the time of loading.
     pub fn warnings(&self) -> &[String] {
         &self.shared.warnings
+    }
+
+    /// Those of the warnings that say of rules and hooks that they can match nothing, and so protect nothing.
+    pub fn policy_warnings(&self) -> &[String] {
+        &self.shared.policy_warnings
     }
 
     /// Why the compile cache saves nothing, so that every process compiles anew; nothing as long as all is well. What

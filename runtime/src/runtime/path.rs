@@ -301,6 +301,10 @@ fn decision(placed: &Placed, arguments: &Value) -> Decision {
 
 /// Step 2.
 fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
+    if name.is_empty() {
+        return Err(CallError::new(ErrorKind::UnknownTool, "the call names no tool")
+            .help("`toolcell list` shows the tools that there are"));
+    }
     let Some(placed) = session.placed(name) else {
         let near = session.nearest(name);
         let hint = match near.as_slice() {

@@ -125,7 +125,8 @@ fn meant(line: &str, question: &Question) -> Option<Answer> {
         "s" | "session" => Some(Answer::Session),
         "a" | "always" => Some(Answer::Always),
         "r" | "rule" => question.by_rule.is_some().then_some(Answer::AlwaysByRule),
-        "n" | "no" => Some(Answer::Deny(None)),
+        // Enter alone is what somebody types who has not read the question.
+        "n" | "no" | "" => Some(Answer::Deny(None)),
         _ => None,
     }
 }
@@ -145,7 +146,7 @@ fn shown(question: &Question) -> String {
     if let Some(words) = &question.by_rule {
         shown.push_str(&format!("    r  always by this rule: {words}\n"));
     }
-    shown.push_str("    n  no\n[n] > ");
+    shown.push_str("    n  no, as is Enter alone\n[n] > ");
     shown
 }
 
