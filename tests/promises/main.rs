@@ -32,6 +32,8 @@ mod a_native_tool_is_described_and_called;
 mod a_native_tool_is_held_to_its_bounds;
 mod a_new_project_works_by_its_readme;
 mod a_planted_secret_appears_nowhere;
+mod a_principal_does_not_lock_itself_out;
+mod a_principal_that_is_gone_is_let_in_no_more;
 mod a_program_calls_tools_by_json_lines;
 mod a_provider_is_held_to_what_it_announced;
 mod a_recorded_call_is_made_again;

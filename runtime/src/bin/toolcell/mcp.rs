@@ -20,6 +20,8 @@ use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
 use crate::watching::watch;
+#[cfg(feature = "http")]
+use crate::watching::watch_with;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +31,9 @@ Examples:
   toolcell mcp --http 127.0.0.1:8080
   toolcell mcp --http 0.0.0.0:8080 --token ada=env:ADA_TOKEN --allow-host tools.example.org
 
-Changed files of the configuration and of components are taken up while it runs; clients are told.
+Changed files of the configuration, of components and of tokens are taken up while it runs; clients are told.
+Of [server], hosts, origins and tokens hold at once, and a principal that is gone with all it had; what holds
+from the next start only is said on standard error.
 
 Over HTTP, the protocol is spoken at /mcp; beside it are /healthz, /readyz and /metrics. The table
 [server] of the configuration bounds what clients may take up. TLS is for a proxy in front of it.
@@ -77,16 +81,18 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     }
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
-    watch(&toolset, &runtime);
     let executor = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the threads that serve")?;
     #[cfg(feature = "http")]
     if let Some(http) = http {
-        executor.block_on(http.serve(runtime.clone(), interrupted()))?;
+        let (serving, access) = http.serving(runtime.clone(), interrupted())?;
+        watch_with(&toolset, &runtime, access);
+        executor.block_on(serving.serve())?;
         return Ok(ended(runtime, executor));
     }
+    watch(&toolset, &runtime);
     let output = protocol_output().context("cannot take standard output for the protocol")?;
     executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
     Ok(ended(runtime, executor))

@@ -8,10 +8,12 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::body::Reply;
 use super::caller::Caller;
+use super::door::Door;
 use super::exchange::Hold;
 use super::guard::one;
 use super::listen::Server;
@@ -42,37 +44,29 @@ impl Server {
             "/healthz" | "/readyz" => return reply::not_allowed("GET"),
             _ => {}
         }
-        let origin = match self.guard.check(request.headers()) {
+        let door = self.door();
+        let origin = match door.guard.check(request.headers()) {
             Ok(origin) => origin,
             Err(told) => return reply::refuse(StatusCode::FORBIDDEN, &told),
         };
-        reply::readable(self.guarded(request).await, origin.as_deref())
+        reply::readable(self.guarded(request, &door).await, origin.as_deref())
     }
 
-    async fn guarded(self: &Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+    async fn guarded(self: &Arc<Self>, request: Request<Incoming>, door: &Door) -> Response<Reply> {
         // Browsers ask first, without a token.
         if request.method() == Method::OPTIONS && request.uri().path() == PATH {
             return reply::preflight();
         }
-        let Some(caller) = self.caller(request.headers()) else { return reply::unknown() };
+        let Some(caller) = door.caller(request.headers()) else { return reply::unknown() };
         match (request.uri().path(), request.method()) {
-            (PATH, &Method::POST) => self.post(request, caller).await,
-            (PATH, &Method::GET) => self.get(request.headers(), caller).await,
-            (PATH, &Method::DELETE) => self.delete(request.headers(), caller).await,
+            (PATH, &Method::POST) => self.post(request, &caller).await,
+            (PATH, &Method::GET) => self.get(request.headers(), &caller).await,
+            (PATH, &Method::DELETE) => self.delete(request.headers(), &caller).await,
             (PATH, _) => reply::not_allowed("GET, POST, DELETE, OPTIONS"),
             ("/metrics", &Method::GET) => self.watched(),
             ("/metrics", _) => reply::not_allowed("GET"),
             _ => reply::refuse(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp"),
         }
-    }
-
-    /// Who asks: one of the principals, or anybody where there are none.
-    fn caller(&self, headers: &HeaderMap) -> Option<&Caller> {
-        let principal = self.tokens.principal(headers);
-        if principal.is_none() && !self.tokens.is_empty() {
-            return None;
-        }
-        self.callers.iter().find(|caller| caller.principal.as_deref() == principal)
     }
 
     async fn post(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Response<Reply> {
@@ -85,11 +79,7 @@ impl Server {
             let told = "the header `Accept` must have `application/json` and `text/event-stream`";
             return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
         }
-        let Ok(place) = Arc::clone(&caller.places).try_acquire_owned() else {
-            return reply::too_many(
-                "this principal has too many requests under way; its operator may raise `server.requests`",
-            );
-        };
+        let Some(receiving) = taken(&caller.places.messages) else { return too_many_requests() };
         let bytes = match self.received(body).await {
             Ok(bytes) => bytes,
             Err(refusal) => return refusal,
@@ -97,6 +87,20 @@ impl Server {
         let message = match read(&bytes) {
             Ok(message) => message,
             Err((id, refusal)) => return reply::refused(StatusCode::BAD_REQUEST, refusal, &id),
+        };
+        let place = match &message {
+            Message::Request { method, .. } if method == "subscriptions/listen" => {
+                match taken(&caller.places.listening) {
+                    Some(place) => place,
+                    None => return too_many_streams(),
+                }
+            }
+            Message::Request { .. } => match taken(&caller.places.requests) {
+                Some(place) => place,
+                None => return too_many_requests(),
+            },
+            // A call may wait for it.
+            Message::Notification { .. } | Message::Response { .. } => receiving,
         };
         let hold = Hold { _place: Some(place), session: None };
         if era::is_current(&parts.headers) {
@@ -182,7 +186,7 @@ impl Server {
         let id = one(headers, reply::SESSION).unwrap_or_default();
         let owner = caller.principal.as_deref();
         let Some(session) = self.sessions.find(id, owner) else {
-            let joined = self.join(id, owner).await.map_err(|_| reply::unshared())?;
+            let joined = self.join(id, caller).await.map_err(|_| reply::unshared())?;
             return joined.ok_or_else(no_session);
         };
         if let Some(instances) = &self.instances
@@ -207,6 +211,21 @@ impl Server {
         };
         reply::text(StatusCode::OK, "text/plain; version=0.0.4", self.metrics.text(&now))
     }
+}
+
+/// A place, if one is free.
+fn taken(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(places).try_acquire_owned().ok()
+}
+
+fn too_many_requests() -> Response<Reply> {
+    reply::too_many(
+        "this principal has too many requests under way; its operator may raise `server.requests`",
+    )
+}
+
+fn too_many_streams() -> Response<Reply> {
+    reply::too_many("this principal has too many subscriptions; its operator may raise `server.sessions`")
 }
 
 fn no_session() -> Response<Reply> {

@@ -76,7 +76,7 @@ impl Server {
             );
         };
         let owner = caller.principal.as_deref();
-        let connection = Arc::new(Connection::new(Arc::new(self.client(&id, owner)), None));
+        let connection = Arc::new(Connection::new(Arc::new(self.client(&id, caller)), None));
         let (writer, outgoing) = Writer::channel();
         self.start(&connection, message, &writer).await;
         drop(writer);
@@ -157,6 +157,8 @@ async fn subscription(connection: Arc<Connection>, writer: Writer, server: Arc<S
         () = changes::watch(Arc::clone(&connection)) => {}
         () = writer.closed() => return,
         () = server.stop.cancelled() => {}
+        // Its principal is let in no more.
+        () = connection.client.end.cancelled() => {}
     }
     connection.end_subscriptions().await;
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 
-use super::caller::Key;
+use super::caller::{Caller, Key};
 use super::listen::Server;
 use super::sessions::{InUse, Opened};
 use crate::error::{Error, Result};
@@ -140,10 +140,11 @@ impl Server {
     ///
     /// # Errors
     /// When the store cannot be reached.
-    pub(super) async fn join(&self, id: &str, owner: Option<&str>) -> io::Result<Option<InUse>> {
+    pub(super) async fn join(&self, id: &str, caller: &Caller) -> io::Result<Option<InUse>> {
         let Some(instances) = &self.instances else { return Ok(None) };
+        let owner = caller.principal.as_deref();
         let Some(terms) = instances.find(id, owner).await? else { return Ok(None) };
-        let client = self.client(id, owner);
+        let client = self.client(id, caller);
         let connection = Arc::new(Connection::taken_up(Arc::new(client), terms));
         Ok(self.sessions.open(Opened { id, connection, owner }))
     }

@@ -1,9 +1,9 @@
 //! Connections: taken, bounded, and let go in order.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::caller::{Caller, Key};
+use super::caller::{Caller, Key, Places};
+use super::door::{Door, HttpAccess};
 use super::guard::Guard;
 use super::instances::Instances;
 use super::metrics::Metrics;
@@ -42,9 +43,9 @@ const EXHAUSTED: Duration = Duration::from_millis(100);
 pub(super) struct Server {
     pub runtime: Runtime,
     pub settings: Settings,
-    pub guard: Guard,
-    pub tokens: Tokens,
-    pub callers: Vec<Caller>,
+    /// What is listened on.
+    pub address: SocketAddr,
+    pub door: RwLock<Arc<Door>>,
     pub sessions: Sessions,
     /// Others that know the same sessions, if there are any.
     pub instances: Option<Instances>,
@@ -86,32 +87,41 @@ impl Server {
                 (Key::of(&secret), Some(instances))
             }
         };
-        let shared = instances.as_ref().map(|instances| &instances.shared);
-        let places = usize::try_from(settings.requests).unwrap_or(Semaphore::MAX_PERMITS);
-        let caller = |name: Option<String>| {
-            let (observer, end) = (observer(&metrics), end.child_token());
-            Caller::new(&runtime, name, &key, places, (observer, end), shared.cloned())
-        };
-        let callers = match tokens.is_empty() {
-            true => vec![caller(None)],
-            false => settings.tokens.keys().cloned().map(|name| caller(Some(name))).collect(),
-        };
         let most = usize::try_from(settings.sessions).unwrap_or(usize::MAX);
-        Ok(Self {
-            guard: Guard::new(address, &settings.hosts, &settings.origins),
+        let guard = Guard::new(address, &settings.hosts, &settings.origins);
+        let names: Vec<Option<String>> = match tokens.is_empty() {
+            true => vec![None],
+            false => settings.tokens.keys().cloned().map(Some).collect(),
+        };
+        let server = Self {
+            address,
+            door: RwLock::new(Arc::new(Door::new(guard.clone(), Tokens::default(), Vec::new()))),
             sessions: Sessions::new(most, settings.session_timeout),
             connections: AtomicUsize::new(0),
             calls: Mutex::default(),
             runtime,
             settings,
-            tokens,
-            callers,
             instances,
             key,
             metrics,
             stop,
             end,
-        })
+        };
+        let callers = names.into_iter().map(|name| Arc::new(server.new_caller(name))).collect();
+        let door = RwLock::new(Arc::new(Door::new(guard, tokens, callers)));
+        Ok(Self { door, ..server })
+    }
+
+    /// Who is let in now.
+    pub(super) fn door(&self) -> Arc<Door> {
+        Arc::clone(&self.door.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A principal that has nothing here yet.
+    pub(super) fn new_caller(&self, name: Option<String>) -> Caller {
+        let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
+        let ends = (self.observer(), self.end.child_token());
+        Caller::new(&self.runtime, name, &self.key, Places::new(&self.settings), ends, shared)
     }
 
     /// Who counts the calls of a client.
@@ -119,8 +129,9 @@ impl Server {
         observer(&self.metrics)
     }
 
-    /// The client of a session of that handle.
-    pub(super) fn client(&self, id: &str, owner: Option<&str>) -> Client {
+    /// The client of a session of that handle. It ends with its principal.
+    pub(super) fn client(&self, id: &str, caller: &Caller) -> Client {
+        let owner = caller.principal.as_deref();
         let session = self.runtime.session(self.key.of_session(id));
         let session = match owner {
             Some(user) => session.user(user),
@@ -129,7 +140,7 @@ impl Server {
         let client = Client::new(self.runtime.clone(), session);
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
         let client = client.answering(Answers::of_principal(owner));
-        client.observed(self.observer(), self.end.child_token()).shared(shared)
+        client.observed(self.observer(), caller.client.end.child_token()).shared(shared)
     }
 
     /// Runs what goes on after its request.
@@ -173,6 +184,11 @@ impl HttpServer {
         let server = Arc::new(Server::new(runtime, settings, &listener, stop)?);
         listener.set_nonblocking(true).map_err(|error| unserved(&error))?;
         Ok(Self { server, listener })
+    }
+
+    /// What changes who may reach it while it runs.
+    pub fn access(&self) -> HttpAccess {
+        HttpAccess::new(Arc::clone(&self.server))
     }
 
     /// Serves until it is stopped. Then no more connections are taken; calls have `drain_timeout` of the settings to
@@ -251,7 +267,7 @@ impl Drop for Counted<'_> {
 async fn drain(server: &Server, mut connections: JoinSet<()>) {
     server.sessions.unlisten();
     // Nobody can come back with an answer any more.
-    server.callers.iter().for_each(|caller| caller.client.end_parked());
+    server.door().callers().for_each(|caller| caller.client.end_parked());
     let mut calls = server.take_calls();
     if timeout(server.settings.drain_timeout, all(&mut connections, &mut calls)).await.is_err() {
         server.end.cancel();
