@@ -49,6 +49,7 @@ mod a_server_keeps_up;
 mod a_server_over_http_is_guarded;
 mod a_server_reloads;
 mod a_server_runs_in_many_instances;
+mod a_server_says_whether_it_is_ready;
 mod a_server_speaks_over_http;
 mod a_server_speaks_the_model_context_protocol;
 mod a_server_tells_of_changed_tools;

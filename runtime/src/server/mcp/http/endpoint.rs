@@ -18,6 +18,7 @@ use super::exchange::Hold;
 use super::guard::one;
 use super::listen::Server;
 use super::metrics::Now;
+use super::reply::Health;
 use super::{era, reply};
 use crate::server::mcp::frame::{Message, read};
 
@@ -39,8 +40,8 @@ impl Server {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         match request.uri().path() {
             // They say nothing that depends on who asks, and probes name any host.
-            "/healthz" if is_get => return reply::health(true),
-            "/readyz" if is_get => return reply::health(!self.stop.is_cancelled()),
+            "/healthz" if is_get => return reply::health(Health::Well),
+            "/readyz" if is_get => return reply::health(self.readiness()),
             "/healthz" | "/readyz" => return reply::not_allowed("GET"),
             _ => {}
         }
@@ -88,6 +89,9 @@ impl Server {
             Ok(message) => message,
             Err((id, refusal)) => return reply::refused(StatusCode::BAD_REQUEST, refusal, &id),
         };
+        if self.stop.is_cancelled() && matches!(message, Message::Request { .. }) {
+            return reply::ending();
+        }
         let place = match &message {
             Message::Request { method, .. } if method == "subscriptions/listen" => {
                 match taken(&caller.places.listening) {
@@ -148,6 +152,9 @@ impl Server {
             let told = "the header `Accept` must have `text/event-stream`";
             return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
         }
+        if self.stop.is_cancelled() {
+            return reply::ending();
+        }
         match self.session(headers, caller).await {
             Ok(session) => self.stream(session).await,
             Err(refusal) => refusal,
@@ -199,6 +206,17 @@ impl Server {
             return Err(no_session());
         }
         Ok(session)
+    }
+
+    /// Whether it takes requests, and can serve all of them.
+    fn readiness(&self) -> Health {
+        let is_shared =
+            self.instances.as_ref().is_none_or(|instances| instances.is_there.load(Ordering::Relaxed));
+        match (self.stop.is_cancelled(), is_shared) {
+            (true, _) => Health::Ending,
+            (false, false) => Health::Unshared,
+            (false, true) => Health::Well,
+        }
     }
 
     fn watched(&self) -> Response<Reply> {

@@ -191,8 +191,9 @@ impl HttpServer {
         HttpAccess::new(Arc::clone(&self.server))
     }
 
-    /// Serves until it is stopped. Then no more connections are taken; calls have `drain_timeout` of the settings to
-    /// finish, and are then cancelled and answered as such. Must be awaited within a tokio runtime with timers and
+    /// Serves until it is stopped. Then requests get 503, as `/readyz` does; calls have `drain_timeout` of the settings to
+    /// finish, what they wait for still reaches them, and those that have not finished are cancelled and answered as such.
+    /// The listener stays open until then. Must be awaited within a tokio runtime with timers and
     /// input and output.
     ///
     /// # Errors
@@ -202,13 +203,16 @@ impl HttpServer {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| unserved(&error))?;
         let mut connections = JoinSet::new();
         server.hear();
-        accept(&server, listener, &mut connections).await;
-        drain(&server, connections).await;
+        tokio::select! {
+            () = accept(&server, &listener, &mut connections) => {}
+            () = server.watch_store() => {}
+        }
+        drain(&server, &listener, connections).await;
         Ok(())
     }
 }
 
-async fn accept(server: &Arc<Server>, listener: tokio::net::TcpListener, connections: &mut JoinSet<()>) {
+async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connections: &mut JoinSet<()>) {
     let most = usize::try_from(server.settings.connections).unwrap_or(Semaphore::MAX_PERMITS);
     let mut sweep = interval(SWEEP);
     loop {
@@ -238,11 +242,14 @@ async fn connection(server: Arc<Server>, stream: TcpStream) {
         .timer(TokioTimer::new())
         .header_read_timeout(server.settings.header_timeout)
         .max_buf_size(MAX_HEADERS);
+    // One that comes while the server ends has one request, to be told so.
+    let is_late = server.stop.is_cancelled();
+    builder.keep_alive(!is_late);
     let mut serving = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // What goes wrong here is the peer's, and it is gone.
     tokio::select! {
         _ = &mut serving => return,
-        () = server.stop.cancelled() => serving.as_mut().graceful_shutdown(),
+        () = server.stop.cancelled(), if !is_late => serving.as_mut().graceful_shutdown(),
     }
     let _ = serving.await;
 }
@@ -263,19 +270,42 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Lets calls finish, cancels what has not, and waits for both.
-async fn drain(server: &Server, mut connections: JoinSet<()>) {
+/// Lets calls finish, cancels what has not, and waits for both; tells whoever comes meanwhile.
+async fn drain(server: &Arc<Server>, listener: &tokio::net::TcpListener, mut connections: JoinSet<()>) {
     server.sessions.unlisten();
     // Nobody can come back with an answer any more.
     server.door().callers().for_each(|caller| caller.client.end_parked());
     let mut calls = server.take_calls();
-    if timeout(server.settings.drain_timeout, all(&mut connections, &mut calls)).await.is_err() {
-        server.end.cancel();
-        let _ = timeout(ENDING, all(&mut connections, &mut calls)).await;
+    let ending = async {
+        if timeout(server.settings.drain_timeout, all(&mut connections, &mut calls)).await.is_err() {
+            server.end.cancel();
+            let _ = timeout(ENDING, all(&mut connections, &mut calls)).await;
+        }
+    };
+    let mut late = JoinSet::new();
+    tokio::select! {
+        () = ending => {}
+        () = turn_away(server, listener, &mut late) => {}
     }
     server.sessions.end_all();
     calls.shutdown().await;
     connections.shutdown().await;
+    late.shutdown().await;
+}
+
+/// Takes connections as long as it is awaited, so that probes and clients are told that the server ends.
+async fn turn_away(server: &Arc<Server>, listener: &tokio::net::TcpListener, late: &mut JoinSet<()>) {
+    let most = usize::try_from(server.settings.connections).unwrap_or(Semaphore::MAX_PERMITS);
+    loop {
+        let is_full = late.len() >= most;
+        tokio::select! {
+            Some(_) = late.join_next() => {}
+            accepted = listener.accept(), if !is_full => match accepted {
+                Ok((stream, _)) => drop(late.spawn(connection(Arc::clone(server), stream))),
+                Err(_) => sleep(EXHAUSTED).await,
+            },
+        }
+    }
 }
 
 async fn all(connections: &mut JoinSet<()>, calls: &mut JoinSet<()>) {

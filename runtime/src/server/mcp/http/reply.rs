@@ -118,11 +118,30 @@ pub(super) fn readable(mut response: Response<Reply>, origin: Option<&str>) -> R
     response
 }
 
-/// Whether everything is well.
-pub(super) fn health(is_well: bool) -> Response<Reply> {
-    let (status, told) = match is_well {
-        true => (StatusCode::OK, "ok"),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "ending"),
+/// A request that comes while the server ends.
+pub(super) fn ending() -> Response<Reply> {
+    let mut response =
+        refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending; ask another, or this one later");
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// How the server is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Health {
+    Well,
+    /// It takes no more requests.
+    Ending,
+    /// The store that instances share does not answer.
+    Unshared,
+}
+
+/// What probes are told.
+pub(super) fn health(health: Health) -> Response<Reply> {
+    let (status, told) = match health {
+        Health::Well => (StatusCode::OK, "ok"),
+        Health::Ending => (StatusCode::SERVICE_UNAVAILABLE, "ending"),
+        Health::Unshared => (StatusCode::SERVICE_UNAVAILABLE, "the shared store cannot be reached"),
     };
     text(status, "application/json", json!({ "status": told }).to_string())
 }
