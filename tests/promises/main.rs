@@ -36,6 +36,7 @@ mod a_principal_does_not_lock_itself_out;
 mod a_principal_that_is_gone_is_let_in_no_more;
 mod a_program_calls_tools_by_json_lines;
 mod a_provider_is_held_to_what_it_announced;
+mod a_reader_that_does_not_read_waits_alone;
 mod a_recorded_call_is_made_again;
 mod a_recorded_request_is_answered_again;
 mod a_recording_from_a_stranger_harms_nobody;

@@ -166,6 +166,12 @@ impl HttpServer {
         HttpResponse::read(stream)
     }
 
+    /// The most memory that it has had, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let child = self.child.as_ref().unwrap_or_else(|| panic!("no process"));
+        crate::process::peak_of(child.id())
+    }
+
     /// Asks it to end.
     pub fn terminate(&self) {
         let child = self.child.as_ref().unwrap_or_else(|| panic!("no process"));

@@ -14,6 +14,7 @@ mod id;
 mod lines;
 mod lists;
 mod outputs;
+mod room;
 #[cfg(feature = "http")]
 mod shared;
 #[cfg(not(feature = "http"))]
@@ -75,7 +76,12 @@ pub async fn serve(
         tokio::select! {
             line = lines.recv() => match line {
                 Some(line) => {
-                    if let Some(call) = connection.take(line, &writer).await {
+                    // A client that does not read makes this wait, and must not keep the process from its end.
+                    let taken = tokio::select! {
+                        taken = connection.take(line, &writer) => taken,
+                        () = stop.cancelled() => break,
+                    };
+                    if let Some(call) = taken {
                         calls.spawn(call.run());
                     }
                 }
@@ -110,7 +116,7 @@ async fn end(connection: &Connection, writer: &Writer, calls: &mut JoinSet<()>, 
         let _ = timeout(ENDING, all(calls)).await;
         calls.shutdown().await;
     }
-    connection.end_subscriptions().await;
+    let _ = timeout(FLUSHING, connection.end_subscriptions()).await;
 }
 
 async fn all(calls: &mut JoinSet<()>) {

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
+use crate::server::mcp::room::Room;
 use crate::server::mcp::shared::Shared;
 
 /// A principal. Without tokens there is one, whoever asks.
@@ -93,7 +94,7 @@ impl Caller {
         runtime: &Runtime,
         principal: Option<String>,
         key: &Key,
-        places: Places,
+        (places, room): (Places, Room),
         (observer, end): (Observer, CancellationToken),
         shared: Option<Arc<Shared>>,
     ) -> Self {
@@ -103,7 +104,7 @@ impl Caller {
             None => session,
         };
         let client = Client::new(runtime.clone(), session).observed(observer, end).shared(shared);
-        let client = client.answering(Answers::of_principal(principal.as_deref()));
+        let client = client.within(room).answering(Answers::of_principal(principal.as_deref()));
         Self { principal, client: Arc::new(client), places }
     }
 }

@@ -86,9 +86,10 @@ impl AccessChange {
                           lets in everybody on this machine";
             told.push(closed.to_owned());
         }
+        let count = names.len();
         let caller = |name: Option<String>| match door.of(name.as_deref()) {
             Some(known) => Arc::clone(known),
-            None => Arc::new(server.new_caller(name)),
+            None => Arc::new(server.new_caller(name, count)),
         };
         let callers: Vec<_> = names.into_iter().map(caller).collect();
         let guard = Guard::new(server.address, &settings.hosts, &settings.origins);

@@ -203,7 +203,7 @@ fn heard(server: &Weak<Server>, own: &[u8; 16], message: Option<&[u8]>, handle: 
     }
     if let (Some(session), Ok(message)) = (server.sessions.find_by(digest), read(message)) {
         handle.spawn(async move {
-            let (nobody, _) = Writer::channel();
+            let (nobody, _) = Writer::channel(&session.connection.client.room);
             session.connection.receive(message, &nobody).await;
         });
     }

@@ -29,6 +29,7 @@ use crate::runtime::Runtime;
 use crate::server::mcp::ENDING;
 use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
+use crate::server::mcp::room::Room;
 
 /// Bytes of a request's headers: tokens have a kilobyte or two, and clients send few others.
 const MAX_HEADERS: usize = 32 << 10;
@@ -107,7 +108,8 @@ impl Server {
             stop,
             end,
         };
-        let callers = names.into_iter().map(|name| Arc::new(server.new_caller(name))).collect();
+        let callers =
+            names.iter().map(|name| Arc::new(server.new_caller(name.clone(), names.len()))).collect();
         let door = RwLock::new(Arc::new(Door::new(guard, tokens, callers)));
         Ok(Self { door, ..server })
     }
@@ -117,11 +119,18 @@ impl Server {
         Arc::clone(&self.door.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A principal that has nothing here yet.
-    pub(super) fn new_caller(&self, name: Option<String>) -> Caller {
+    /// A principal that has nothing here yet, one of so many.
+    pub(super) fn new_caller(&self, name: Option<String>, of: usize) -> Caller {
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
         let ends = (self.observer(), self.end.child_token());
-        Caller::new(&self.runtime, name, &self.key, Places::new(&self.settings), ends, shared)
+        Caller::new(
+            &self.runtime,
+            name,
+            &self.key,
+            (Places::new(&self.settings), Room::share(of)),
+            ends,
+            shared,
+        )
     }
 
     /// Who counts the calls of a client.
@@ -139,7 +148,7 @@ impl Server {
         };
         let client = Client::new(self.runtime.clone(), session);
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
-        let client = client.answering(Answers::of_principal(owner));
+        let client = client.within(caller.client.room.clone()).answering(Answers::of_principal(owner));
         client.observed(self.observer(), caller.client.end.child_token()).shared(shared)
     }
 

@@ -6,9 +6,10 @@ use http::header::{
     VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderValue, Response, StatusCode};
+use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::body::{Events, Reply};
+use super::body::{Events, Reply, written};
 use crate::server::mcp::frame::{INVALID_REQUEST, METHOD_NOT_FOUND, Refusal};
 use crate::server::mcp::writer::Outgoing;
 
@@ -31,7 +32,7 @@ pub(super) fn text(status: StatusCode, kind: &'static str, text: String) -> Resp
 }
 
 /// A message of the protocol.
-pub(super) fn message(status: StatusCode, line: Vec<u8>) -> Response<Reply> {
+pub(super) fn message(status: StatusCode, line: impl Into<Bytes>) -> Response<Reply> {
     let mut response = with(status, Reply::Whole(Some(line.into())));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -94,7 +95,7 @@ pub(super) fn answer(answer: Outgoing, is_current: bool) -> Response<Reply> {
         Some(-32700 | -32600 | -32602 | -32022..=-32020) if is_current => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     };
-    message(status, answer.line)
+    message(status, written(answer.line, answer.space))
 }
 
 /// What a browser asks before a page may ask for more.
