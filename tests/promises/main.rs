@@ -31,6 +31,7 @@ mod a_load_says_what_a_file_is;
 mod a_native_tool_is_described_and_called;
 mod a_native_tool_is_held_to_its_bounds;
 mod a_new_project_works_by_its_readme;
+mod a_newcomer_gives_way;
 mod a_planted_secret_appears_nowhere;
 mod a_principal_does_not_lock_itself_out;
 mod a_principal_that_is_gone_is_let_in_no_more;

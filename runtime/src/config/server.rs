@@ -29,7 +29,7 @@ pub struct Server {
     pub tokens: BTreeMap<String, SecretSource>,
     /// Bytes of one message. Default 32 MiB, and not more.
     pub max_body: u64,
-    /// Connections at once; others wait. Default 1,024.
+    /// Connections at once; others wait, but the oldest on which nobody has shown yet who asks gives way. Default 1,024.
     pub connections: u32,
     /// Requests of one principal at once; subscriptions, answers to questions and notifications are none. Default 64.
     pub requests: u32,

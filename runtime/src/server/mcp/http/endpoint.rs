@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use super::body::Reply;
 use super::caller::Caller;
-use super::door::Door;
 use super::exchange::Hold;
 use super::guard::one;
 use super::listen::Server;
 use super::metrics::Now;
+use super::newcomers::Newcomer;
 use super::reply::Health;
 use super::{era, reply};
 use crate::server::mcp::frame::{Message, read};
@@ -30,13 +30,14 @@ impl Server {
     pub(super) async fn respond(
         self: Arc<Self>,
         request: Request<Incoming>,
+        newcomer: Arc<Newcomer>,
     ) -> Result<Response<Reply>, Infallible> {
-        let response = self.route(request).await;
+        let response = self.route(request, &newcomer).await;
         self.metrics.responded(response.status().as_u16());
         Ok(response)
     }
 
-    async fn route(self: &Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+    async fn route(self: &Arc<Self>, request: Request<Incoming>, newcomer: &Newcomer) -> Response<Reply> {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         match request.uri().path() {
             // They say nothing that depends on who asks, and probes name any host.
@@ -50,15 +51,23 @@ impl Server {
             Ok(origin) => origin,
             Err(told) => return reply::refuse(StatusCode::FORBIDDEN, &told),
         };
-        reply::readable(self.guarded(request, &door).await, origin.as_deref())
+        let caller = door.caller(request.headers());
+        if caller.is_some() {
+            newcomer.is_one_of_us();
+        }
+        reply::readable(self.guarded(request, caller).await, origin.as_deref())
     }
 
-    async fn guarded(self: &Arc<Self>, request: Request<Incoming>, door: &Door) -> Response<Reply> {
+    async fn guarded(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        caller: Option<Arc<Caller>>,
+    ) -> Response<Reply> {
         // Browsers ask first, without a token.
         if request.method() == Method::OPTIONS && request.uri().path() == PATH {
             return reply::preflight();
         }
-        let Some(caller) = door.caller(request.headers()) else { return reply::unknown() };
+        let Some(caller) = caller else { return reply::unknown() };
         match (request.uri().path(), request.method()) {
             (PATH, &Method::POST) => self.post(request, &caller).await,
             (PATH, &Method::GET) => self.get(request.headers(), &caller).await,

@@ -1,6 +1,6 @@
 //! Connections: taken, bounded, and let go in order.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -20,6 +20,7 @@ use super::door::{Door, HttpAccess};
 use super::guard::Guard;
 use super::instances::Instances;
 use super::metrics::Metrics;
+use super::newcomers::Newcomers;
 use super::patience::Patient;
 use super::sessions::Sessions;
 use super::tokens::Tokens;
@@ -53,6 +54,7 @@ pub(super) struct Server {
     key: Key,
     pub metrics: Arc<Metrics>,
     pub connections: AtomicUsize,
+    newcomers: Newcomers,
     /// No more requests.
     pub stop: CancellationToken,
     /// Ends all calls.
@@ -99,6 +101,7 @@ impl Server {
             door: RwLock::new(Arc::new(Door::new(guard.clone(), Tokens::default(), Vec::new()))),
             sessions: Sessions::new(most, settings.session_timeout),
             connections: AtomicUsize::new(0),
+            newcomers: Newcomers::new(count(settings.connections)),
             calls: Mutex::default(),
             runtime,
             settings,
@@ -222,10 +225,10 @@ impl HttpServer {
 }
 
 async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connections: &mut JoinSet<()>) {
-    let most = usize::try_from(server.settings.connections).unwrap_or(Semaphore::MAX_PERMITS);
+    let most = count(server.settings.connections);
     let mut sweep = interval(SWEEP);
     loop {
-        let is_full = connections.len() >= most;
+        let is_full = connections.len() >= most && !server.newcomers.are_there();
         tokio::select! {
             biased;
             () = server.stop.cancelled() => return,
@@ -233,19 +236,29 @@ async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connec
             _ = sweep.tick() => server.sessions.sweep(),
             // Those beyond wait at the operating system's door.
             accepted = listener.accept(), if !is_full => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(connection(Arc::clone(server), stream))),
+                Ok((stream, from)) => {
+                    if connections.len() >= most {
+                        server.newcomers.make_room();
+                    }
+                    connections.spawn(connection(Arc::clone(server), stream, from.ip()));
+                }
                 Err(_) => sleep(EXHAUSTED).await,
             },
         }
     }
 }
 
-async fn connection(server: Arc<Server>, stream: TcpStream) {
+fn count(setting: u32) -> usize {
+    usize::try_from(setting).unwrap_or(Semaphore::MAX_PERMITS)
+}
+
+async fn connection(server: Arc<Server>, stream: TcpStream, from: IpAddr) {
     let _counted = Counted::new(&server);
     // Answers are small, and each is waited for.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, server.settings.write_timeout);
-    let service = service_fn(|request| Arc::clone(&server).respond(request));
+    let newcomer = server.newcomers.enter(from);
+    let service = service_fn(|request| Arc::clone(&server).respond(request, Arc::clone(&newcomer)));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -258,6 +271,7 @@ async fn connection(server: Arc<Server>, stream: TcpStream) {
     // What goes wrong here is the peer's, and it is gone.
     tokio::select! {
         _ = &mut serving => return,
+        () = newcomer.overdue() => return,
         () = server.stop.cancelled(), if !is_late => serving.as_mut().graceful_shutdown(),
     }
     let _ = serving.await;
@@ -304,13 +318,13 @@ async fn drain(server: &Arc<Server>, listener: &tokio::net::TcpListener, mut con
 
 /// Takes connections as long as it is awaited, so that probes and clients are told that the server ends.
 async fn turn_away(server: &Arc<Server>, listener: &tokio::net::TcpListener, late: &mut JoinSet<()>) {
-    let most = usize::try_from(server.settings.connections).unwrap_or(Semaphore::MAX_PERMITS);
+    let most = count(server.settings.connections);
     loop {
         let is_full = late.len() >= most;
         tokio::select! {
             Some(_) = late.join_next() => {}
             accepted = listener.accept(), if !is_full => match accepted {
-                Ok((stream, _)) => drop(late.spawn(connection(Arc::clone(server), stream))),
+                Ok((stream, from)) => drop(late.spawn(connection(Arc::clone(server), stream, from.ip()))),
                 Err(_) => sleep(EXHAUSTED).await,
             },
         }

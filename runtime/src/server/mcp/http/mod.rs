@@ -15,6 +15,7 @@ mod guard;
 mod instances;
 mod listen;
 mod metrics;
+mod newcomers;
 mod patience;
 mod reply;
 mod sessions;
