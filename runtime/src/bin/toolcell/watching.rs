@@ -9,7 +9,7 @@ use toolcell::config::{Config, Environment, HookKind, Location, McpTransport, So
 use toolcell::runtime::Reloaded;
 use toolcell::{Runtime, ToolComponent};
 
-#[cfg(feature = "http")]
+#[cfg(all(feature = "mcp", feature = "http"))]
 use crate::http_server::Access;
 use crate::ready::block_on;
 use crate::terminal::{Label, say};
@@ -31,7 +31,7 @@ struct Watched {
     config: Config,
     components: Vec<ToolComponent>,
     /// Who may reach it, if it is served over HTTP.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "mcp", feature = "http"))]
     access: Option<Access>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn watch(toolset: &Toolset, runtime: &Runtime) {
 }
 
 /// The same, with the files that decide who may reach a server over HTTP.
-#[cfg(feature = "http")]
+#[cfg(all(feature = "mcp", feature = "http"))]
 pub(crate) fn watch_with(toolset: &Toolset, runtime: &Runtime, access: Access) {
     start(Watched { access: Some(access), ..Watched::of(toolset) }, runtime.clone());
 }
@@ -62,7 +62,7 @@ impl Watched {
             location: toolset.location.clone(),
             config: toolset.config.clone(),
             components: toolset.components.clone(),
-            #[cfg(feature = "http")]
+            #[cfg(all(feature = "mcp", feature = "http"))]
             access: None,
         }
     }
@@ -111,10 +111,10 @@ impl Watched {
             Some(location) => read(location, &self.environment)?,
             None => Config::default(),
         };
-        #[cfg(feature = "http")]
+        #[cfg(all(feature = "mcp", feature = "http"))]
         let change = self.access.as_ref().map(|access| access.check(&config.server)).transpose()?;
         let reloaded = runtime.reload(config.clone())?;
-        #[cfg(feature = "http")]
+        #[cfg(all(feature = "mcp", feature = "http"))]
         if let Some(change) = change {
             change.make().iter().for_each(|told| say(Label::Warning, told));
         }
@@ -151,7 +151,7 @@ impl Watched {
                 paths.extend(files.iter().cloned());
             }
         }
-        #[cfg(feature = "http")]
+        #[cfg(all(feature = "mcp", feature = "http"))]
         if let Some(access) = &self.access {
             paths.extend(access.paths(&self.config.server));
         }
