@@ -180,7 +180,9 @@ fn a_hundred_changed_components_are_few_notifications_and_the_list_is_right() {
         (0..100).for_each(|at| drop(user.write(&format!("tools/c{at}.wasm"), bytes)));
     };
     let table = |at: usize| {
-        format!("[component.c{at}]\npath = \"tools/c{at}.wasm\"\nprefix = \"c{at:03}_\"\ngrant.state = \"call\"\n")
+        format!(
+            "[component.c{at}]\npath = \"tools/c{at}.wasm\"\nprefix = \"c{at:03}_\"\ngrant.state = \"call\"\n"
+        )
     };
     let text = || (0..100).map(table).collect::<String>();
     put("basics");

@@ -6,6 +6,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -42,6 +43,9 @@ Questions about calls go to the client, if it shows forms to its user. Otherwise
 
 Exit codes:
   0 the client closed the connection, or the server was ended      2 usage or configuration";
+
+/// How long the end of the process may wait until ended sessions are forgotten; clients kill after two seconds.
+const FORGETTING: Duration = Duration::from_millis(300);
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -102,6 +106,7 @@ fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {
     say_new_cache_problem(&runtime);
     executor.shutdown_background();
     runtime.close_remotes();
+    runtime.await_forgotten(FORGETTING);
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     ExitCode::SUCCESS
