@@ -7,6 +7,8 @@
 mod answer;
 #[cfg(feature = "http")]
 mod bytes;
+mod json;
+mod markup;
 mod spans;
 mod spellings;
 mod stream;
@@ -24,6 +26,10 @@ pub(crate) use bytes::MaskingBytes;
 use spans::{Span, Spans};
 use spellings::spellings;
 pub(crate) use stream::RedactingStream;
+
+/// What may be left of a secret that was cut, in bytes: so little that it tells nothing, and that words which happen to begin
+/// or end so stay whole.
+const TOLERATED: usize = 3;
 
 /// Finds the secrets of one component.
 pub struct Redactor {
