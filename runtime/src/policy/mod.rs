@@ -14,6 +14,7 @@ mod private;
 mod protect;
 mod rule;
 mod secret;
+mod target;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
@@ -24,6 +25,8 @@ pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
+#[cfg(feature = "http")]
+pub(crate) use http::is_never_sent;
 pub use http::{Credential, HttpGrant};
 pub(crate) use http::{FaultItem, HOST_HEADERS};
 pub use narrowing::Narrowing;
@@ -35,4 +38,6 @@ pub use rule::{
 };
 pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
+#[cfg(feature = "http")]
+pub(crate) use target::leads_elsewhere;
 pub use trust::TrustStore;

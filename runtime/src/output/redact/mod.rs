@@ -119,6 +119,16 @@ impl Redactor {
         self.text(&spans.write(text, &self.marks)).into_owned()
     }
 
+    /// `text` without what may be the end of a secret at its beginning and the beginning of one at its end, unless that is
+    /// so short that it tells nothing: somebody else may have cut it.
+    #[cfg(feature = "http")]
+    pub(crate) fn without_halves<'t>(&self, text: &'t str) -> &'t str {
+        let start = Some(self.halved_start(text)).filter(|start| *start > TOLERATED).unwrap_or(0);
+        let end = self.halved_end(text);
+        let end = if text.len() - end > TOLERATED { end } else { text.len() };
+        text.get(start..end).unwrap_or_default()
+    }
+
     /// A text that may have been shortened, as the ellipsis at its end then says.
     pub fn shortened(&self, text: &str) -> String {
         match text.strip_suffix('…') {
