@@ -35,18 +35,18 @@ build: guests ## builds the guests, then everything else
 run: build ## shows toolcell at work on this folder
 	TOOLCELL=$(TARGET_DIR)/debug/toolcell tests/demo.sh
 
+# Each test needs a process of its own: some measure its memory, or set what there is one of.
 test: build ## builds what is missing and runs all tests
+ifndef NEXTEST
+	$(error the tests need cargo-nextest: run `cargo install --locked cargo-nextest`)
+endif
 	tests/clients/python.sh >/dev/null
 	tests/clients/python.sh earlier/requirements.txt >/dev/null
 	tests/clients/python.sh frameworks/requirements.txt >/dev/null
 	tests/clients/node.sh >/dev/null
 	tests/languages/install.sh >/dev/null
 	cd guest-tools && cargo test --locked --quiet --target $(HOST) --target-dir $(TARGET_DIR)/guest-tests
-ifdef NEXTEST
 	cargo nextest run --locked --workspace
-else
-	cargo test --locked --workspace --all-targets
-endif
 
 lint: guests ## formatting, clippy, documentation, and what dependencies may be
 	cargo fmt --check

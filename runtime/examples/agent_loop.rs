@@ -13,7 +13,7 @@
 #[path = "agent_loop/provider.rs"]
 mod provider;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::{env, fmt, io, thread};
 
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ pub struct Agent {
     system: String,
     /// Whole at any time: whoever drops a turn, cancels it or sees it fail can go on with the next message.
     history: Vec<Value>,
+    /// The identifiers of all calls in it.
+    ids: BTreeSet<String>,
 }
 
 impl Agent {
@@ -43,7 +45,7 @@ impl Agent {
         let instructions = runtime.instructions();
         let tools = instructions.iter().map(|(name, usage)| format!("# The tools of {name}\n\n{usage}"));
         let system = std::iter::once(rules.to_owned()).chain(tools).collect::<Vec<_>>().join("\n\n");
-        Self { provider, runtime, system, history: Vec::new() }
+        Self { provider, runtime, system, history: Vec::new(), ids: BTreeSet::new() }
     }
 
     /// One message of the user, and all that it takes to answer it.
@@ -77,8 +79,7 @@ impl Agent {
         Ok(Ending::TooManyIterations)
     }
 
-    /// The results of calls, in the provider's messages; a result for each call that has an identifier, whatever
-    /// becomes of it.
+    /// The results of calls, in the provider's messages; a result for each call, whatever becomes of it.
     async fn run(&self, calls: Vec<ToolCall>, cancel: CancellationToken) -> Vec<Value> {
         calls.iter().for_each(|call| eprintln!("calls {}", call.name));
         let outcomes = self.runtime.call_batch(calls).cancel(cancel).await;
@@ -96,14 +97,14 @@ impl Agent {
         }
     }
 
-    async fn ask(&self) -> Result<Answer> {
+    async fn ask(&mut self) -> Result<Answer> {
         let tools = self.provider.format.export(&self.runtime.list(), Strict::Off).tools;
         let body = self.provider.body(&self.system, &tools, &self.history);
         let provider = self.provider.clone();
         let (sender, answer) = oneshot::channel();
         // A thread of its own, for which nobody waits: a request goes on after its turn was cancelled.
         thread::spawn(move || sender.send(provider.post(&body)));
-        self.provider.read(&answer.await??)
+        self.provider.read(answer.await??, &mut self.ids)
     }
 }
 

@@ -165,6 +165,11 @@ impl Registry {
         Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// All hooks, whatever tools there are for them.
+    pub fn hooks(&self) -> Vec<Arc<HookEntry>> {
+        self.policies().hooks.iter().map(|placement| Arc::clone(&placement.entry)).collect()
+    }
+
     fn policies(&self) -> Arc<Policies> {
         Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -230,6 +235,11 @@ impl Registry {
             tools.into_iter().try_for_each(|tool| all.add(self.placed(tool)))?;
             Ok(are_new)
         })
+    }
+
+    /// What rules say of paths that no path is.
+    pub fn without_paths(&self) -> Vec<String> {
+        self.policies().rules.without_paths()
     }
 
     /// What rules and hooks say of tools that there are none of.

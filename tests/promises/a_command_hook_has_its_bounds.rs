@@ -232,6 +232,26 @@ async fn a_slow_one_is_killed_with_all_that_it_started() {
 }
 
 #[tokio::test]
+async fn a_slow_one_is_killed_with_those_whose_parents_have_ended() {
+    let (folder, file) = pids();
+    let link = folder.path().join("link.sh");
+    // Each starts the next in a session of its own, and ends: forty generations, of which the last stays.
+    let next = "echo $$ >> $1; [ $(wc -l < $1) -lt 42 ] || exec sleep 1000; setsid sh $0 $1 &";
+    fs::write(&link, next).unwrap();
+    let script = format!(
+        "setsid sh -c 'sleep 1000 & echo $! >> {0}'
+        (setsid sh -c 'sleep 1000 & echo $! >> {0}' &)
+        setsid sh {1} {0}; exec 1>&- 2>&-; sleep 1000",
+        file.display(),
+        link.display()
+    );
+    let runtime = guarded(&script, |hook| hook.timeout(Duration::from_secs(5)));
+    let outcome = call(&runtime, "echo_string", json!({"value": "x"})).await;
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::HookFailed));
+    all_die(&written(&file, 42));
+}
+
+#[tokio::test]
 async fn a_bomb_stays_in_its_group() {
     let (_folder, file) = pids();
     // Each forks and forgets, for as long as it lives.

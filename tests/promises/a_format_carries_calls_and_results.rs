@@ -135,7 +135,7 @@ fn an_id_keeps_its_type_and_its_digits() {
     let line = CommandLine::new();
     let ids = json!([1, "1", 0, -1, 9_007_199_254_740_993_u64, "a longer one"]);
     let calls = ids.as_array().unwrap().iter();
-    for (format, at) in [("mcp", "/_meta/toolcell~1id"), ("plain", "/id")] {
+    for (format, at) in [("mcp", "/_meta/toolcell~1id"), ("toolcell", "/id")] {
         let call = |id: &Value| match format {
             "mcp" => {
                 json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "echo" } })
@@ -156,7 +156,9 @@ fn what_is_no_message_exits_with_2_and_runs_nothing() {
     let line = CommandLine::new();
     let twice = r#"[{"type":"tool_use","id":"1","name":"add","input":{"a":1,"a":2}}]"#;
     for (content, told) in [
-        ("", "not valid JSON"),
+        ("", "m.json is empty"),
+        ("[] []", "goes on after one JSON document"),
+        (r#"{"error":{"message":"slow down"}}"#, "an error of the provider: slow down"),
         ("{", "not valid JSON"),
         ("{}", "no message in the format anthropic"),
         (twice, "duplicate key `a`"),
@@ -165,6 +167,19 @@ fn what_is_no_message_exits_with_2_and_runs_nothing() {
         let ended = line.run(&["batch", "m.json", "--format", "anthropic", "--component", "builtin:basics"]);
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{content}: {ended:?}");
         assert!(ended.stderr.contains(told), "{content}: {}", ended.stderr);
+    }
+    for (message, named, seen) in [
+        (message(Format::OpenAi), "anthropic", "openai"),
+        (message(Format::Anthropic), "openai", "anthropic"),
+        (message(Format::Gemini)["candidates"][0]["content"].clone(), "anthropic", "gemini"),
+        (message(Format::Anthropic)["content"].clone(), "toolcell", "anthropic"),
+    ] {
+        line.write("m.json", message.to_string());
+        let ended = line.run(&["batch", "m.json", "--format", named, "--component", "builtin:basics"]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{named}: {ended:?}");
+        let told = format!("in the format {named}");
+        assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("seems to be one in the format {seen}")), "{}", ended.stderr);
     }
     let ended = line.run(&["batch", "m.json", "--format", "xml", "--component", "builtin:basics"]);
     assert_eq!(ended.code, 2);
@@ -210,7 +225,9 @@ fn a_call_without_an_id_is_told_of_and_not_answered() {
     assert_eq!(ended.code, 0);
     assert_eq!(results["content"].as_array().map(Vec::len), Some(1), "{results}");
     assert_eq!(results["content"][0]["tool_use_id"], "c");
-    for told in ["call 1 is not answered", "the call has no id", "call 2 is not answered", "64 bits"] {
+    for told in
+        ["call 1 is not answered", "call 1 of the message has no id", "call 2 is not answered", "64 bits"]
+    {
         assert!(ended.stderr.contains(told), "{}", ended.stderr);
     }
 }

@@ -229,5 +229,7 @@ fn the_command_line_prints_what_a_request_takes() {
     assert_eq!(with_rules["tools"][0]["name"], "edit_file");
     let noted = run(&["--format", "mcp", "--strict"]);
     assert!(noted.stderr.contains("no strict schemas"), "{}", noted.stderr);
-    assert_eq!(run(&["--format", "plain"]).json(), run(&["--format", "toolcell"]).json());
+    assert_eq!(run(&["--format", "toolcell"]).json()[0]["name"], "edit_file");
+    let unknown = run(&["--format", "plain"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("toolcell"), "{unknown:?}");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcell::call::{Ended, Response};
-use toolcell::hook::{Hook, HookCall, HookEntry, HookResult, Next, Post, Pre, async_trait};
+use toolcell::hook::{Events, Hook, HookCall, HookEntry, HookResult, Next, Post, Pre, async_trait};
 use toolcell::{Content, ErrorKind, Grant, Limits, Outcome, Runtime, RuntimeBuilder, Status, ToolCall};
 
 use toolcell_tests::{builder, call, probe};
@@ -96,7 +96,7 @@ async fn order(tool: &str, arguments: Value, middle: fn(&mut Scribe)) -> (Vec<St
 async fn the_order_of_three_nested_hooks_is_as_written_whatever_happens() {
     type Case = (&'static str, &'static str, Value, fn(&mut Scribe));
     let text = || json!({"value": "x"});
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         ("success", "echo_string", text(), |_| {}),
         ("denial", "echo_string", text(), |hook| hook.pre = || Ok(Pre::deny("not today"))),
         ("guest error", "echo_result", json!({"value": {"err": "no"}}), |_| {}),
@@ -105,6 +105,9 @@ async fn the_order_of_three_nested_hooks_is_as_written_whatever_happens() {
         ("around hook fails before", "echo_string", text(), |hook| hook.before = || Err("no".into())),
         ("around hook fails after", "echo_string", text(), |hook| hook.after = || Err("no".into())),
         ("post hook fails", "echo_string", text(), |hook| hook.post = |_| Err("no".into())),
+        ("post hook withholds", "echo_string", text(), |hook| {
+            hook.post = |_| Ok(Post::Withhold("not for you".into()));
+        }),
     ];
     let mut written = String::new();
     for (name, tool, arguments, middle) in cases {
@@ -123,6 +126,7 @@ async fn the_order_of_three_nested_hooks_is_as_written_whatever_happens() {
     around hook fails before: a pre, b pre, c pre, a in, b in, a out (failed), c post (hook_failed), b post (hook_failed), a post (hook_failed) => hook_failed
     around hook fails after: a pre, b pre, c pre, a in, b in, c in, c out, b out, a out (failed), c post (hook_failed), b post (hook_failed), a post (hook_failed) => hook_failed
     post hook fails: a pre, b pre, c pre, a in, b in, c in, c out, b out, a out, c post, b post, a post => success
+    post hook withholds: a pre, b pre, c pre, a in, b in, c in, c out, b out, a out, c post, b post, a post (denied) => denied
     ");
 }
 
@@ -209,6 +213,50 @@ async fn a_redactor_that_fails_withholds_the_result_and_the_tool_is_not_run_agai
     assert!(outcome.text().contains("the tool ran"), "{}", outcome.text());
     assert!(!serde_json::to_string(&outcome).unwrap().contains("hunter2"));
     assert_eq!(seen.lock().unwrap().iter().filter(|line| line.ends_with(" in")).count(), 1);
+}
+
+/// Keeps what it is shown after each call, as one that keeps a record does.
+struct Recording(Seen);
+
+#[async_trait]
+impl Hook for Recording {
+    fn events(&self) -> Events {
+        Events::POST
+    }
+
+    async fn post(&self, _: &HookCall, response: &Response) -> HookResult<Post> {
+        self.0.lock().unwrap().push(serde_json::to_string(response)?);
+        Ok(Post::Accept)
+    }
+}
+
+#[tokio::test]
+async fn what_is_withheld_reaches_no_hook_outside_and_that_it_is_reaches_all() {
+    type Judge = fn(&Response) -> HookResult<Post>;
+    let withholding: [(bool, Judge); 2] =
+        [(false, |_| Ok(Post::Withhold("not for you".into()))), (true, |_| Err("no".into()))];
+    for (redacts, post) in withholding {
+        let seen = Seen::default();
+        let mut inner = Scribe::new("inner", &seen);
+        inner.post = post;
+        let inner = HookEntry::new(inner).on(Events::POST);
+        let inner = if redacts { inner.redacts() } else { inner };
+        let shown = Seen::default();
+        let outer = || Recording(Arc::clone(&shown));
+        let runtime = probing().hook(outer()).hook(outer()).hook(inner).build().await.unwrap();
+        for tool in ["echo_string", "panic_with"] {
+            let key = if tool == "echo_string" { "value" } else { "message" };
+            let outcome = runtime.call(ToolCall::new(tool, json!({key: "hunter2"}))).await;
+            assert!(outcome.text().starts_with("the tool ran"), "{outcome:?}");
+            assert!(!serde_json::to_string(&outcome).unwrap().contains("hunter2"));
+        }
+        let shown = shown.lock().unwrap();
+        assert_eq!(shown.len(), 4, "{shown:?}");
+        for told in shown.iter() {
+            assert!(told.contains("the tool ran, and its result is withheld"), "{told}");
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+    }
 }
 
 /// Replaces every response by one.

@@ -127,3 +127,74 @@ fn a_lowered_schema_takes_what_the_tool_takes() {
         }
     }
 }
+
+#[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    Ascending,
+    Descending,
+}
+
+#[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+struct Range {
+    from: u32,
+    to: Option<u8>,
+}
+
+#[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    pattern: String,
+    limit: Option<u32>,
+    order: Option<Order>,
+    range: Option<Range>,
+    #[serde(default)]
+    sums: Vec<Sum>,
+    #[schemars(length(min = 1, max = 3))]
+    #[serde(default)]
+    words: Option<Vec<String>>,
+    #[schemars(regex(pattern = "^[a-z]+$"))]
+    #[serde(default)]
+    name: Option<String>,
+    #[schemars(range(min = 0.5))]
+    #[serde(default)]
+    factor: Option<f64>,
+    #[schemars(extend("writeOnly" = true))]
+    #[serde(default)]
+    key: Option<u32>,
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_said_as_of_a_component() {
+    let runtime = built(builder().native(NativeTool::new("search", "Searches", same::<Search>)));
+    let mut told = String::new();
+    for arguments in [
+        json!({}),
+        json!({ "pattern": 7, "limit": "many" }),
+        json!({ "pattern": "x", "limit": 5_000_000_000_u64 }),
+        json!({ "pattern": "x", "limt": 5, "a/b": 1 }),
+        json!({ "pattern": "x", "order": "ascneding" }),
+        json!({ "pattern": "x", "range": { "from": -1, "to": 256, "too": 1 } }),
+        json!({ "pattern": "x", "range": {} }),
+        json!({ "pattern": "x", "range": [1, 2] }),
+        json!({ "pattern": "x", "range": "{\"from\": 1}" }),
+        json!({ "pattern": "x", "sums": [{ "op": "add", "a": 1 }, { "op": "negate", "a": "x" }] }),
+        json!({ "pattern": "x", "sums": [{ "op": "negte", "a": 1 }, {}, 7] }),
+        json!({ "pattern": "x", "words": [] }),
+        json!({ "pattern": "x", "words": ["a", 1] }),
+        json!({ "pattern": "x", "name": "A B", "factor": 0.25 }),
+        json!({ "pattern": "x", "key": "hunter2" }),
+        json!([]),
+    ] {
+        let outcome = runtime.call(ToolCall::new("search", arguments.clone())).await;
+        assert_eq!(outcome.error_kind(), Some(ErrorKind::InvalidArguments), "{arguments}: {outcome:?}");
+        assert!(!outcome.text().contains("hunter2"), "a schema says what must not be repeated: {outcome:?}");
+        told.push_str(&format!("{arguments}\n{}\n", outcome.text()));
+    }
+    assert!(!told.contains("is not"), "{told}");
+    insta::assert_snapshot!(told);
+    let many = json!({ "pattern": "x", "words": vec![1; 500] });
+    let outcome = runtime.call(ToolCall::new("search", many)).await;
+    assert!(outcome.text().lines().count() < 40, "{}", outcome.text());
+    assert!(outcome.text().ends_with("more violations"), "{}", outcome.text());
+}

@@ -285,6 +285,47 @@ fn a_batch_gives_its_outcomes_in_order_and_says_which_call_speaks_or_is_asked_ab
 }
 
 #[test]
+fn a_call_of_a_batch_that_is_none_is_refused_in_its_place_and_the_others_run() {
+    let mut client = Client::new();
+    let long = "i".repeat(5000);
+    let cases = [
+        (json!({ "id": 1, "name": "add", "arguments": { "a": 1, "b": 1 } }), json!(1), None),
+        (json!({ "id": "x", "name": "add", "argumens": {} }), json!("x"), Some("unknown field `argumens`")),
+        (json!({ "id": "x", "name": "add", "argumens": {} }), json!("x"), Some("did you mean `arguments`?")),
+        (
+            json!({ "id": 1.5, "name": "add" }),
+            Value::Null,
+            Some("`calls[3]`: `id`: invalid type: floating point"),
+        ),
+        (json!({ "id": "", "name": "add" }), Value::Null, Some("`id`: invalid length 0")),
+        (json!({ "id": long, "name": "add" }), Value::Null, Some("`id`: invalid length 5000")),
+        (json!({ "name": "add" }), Value::Null, Some("missing field `id`")),
+        (json!({ "id": "n" }), json!("n"), Some("missing field `name`")),
+        (json!({ "id": "m", "name": "add", "meta": { "k": 1 } }), json!("m"), Some("`meta`: invalid type")),
+        (json!({ "id": "s", "name": "add", "session": "s" }), json!("s"), Some("unknown field `session`")),
+        (json!("add\u{1b}[2J"), Value::Null, Some("a call is an object")),
+        (json!({ "id": 2, "name": "add", "arguments": { "a": 2, "b": 2 } }), json!(2), None),
+    ];
+    let calls: Vec<&Value> = cases.iter().map(|(call, _, _)| call).collect();
+    client.write(format!("{}\n", json!({ "type": "batch", "id": "b", "calls": calls })).as_bytes());
+    let replies = client.until("result", &json!("b"));
+    let outcomes = replies.last().unwrap()["outcomes"].as_array().unwrap();
+    assert_eq!(outcomes.len(), cases.len());
+    for (outcome, (call, id, told)) in outcomes.iter().zip(&cases) {
+        assert_eq!(outcome["id"], *id, "{call}: {outcome}");
+        let (kind, message) = (&outcome["error"]["kind"], outcome["error"]["message"].as_str());
+        match told {
+            None => assert_eq!(outcome["status"], "success", "{outcome}"),
+            Some(told) => {
+                assert_eq!(*kind, "invalid_arguments", "{call}: {outcome}");
+                let message = message.unwrap();
+                assert!(message.contains(told) && message.len() < 1000, "{call}: {message}");
+            }
+        }
+    }
+}
+
+#[test]
 fn tools_are_listed_exported_and_switched_for_one_session() {
     let mut client = Client::new();
     let names = |reply: &Value| -> Vec<String> {
@@ -525,4 +566,60 @@ async fn an_embedder_serves_several_clients_each_asked_about_its_own_calls() {
     };
     let (one, other) = tokio::join!(one_client("once"), one_client("deny"));
     assert_eq!((one, other), (json!("success"), json!("denied")));
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+/// The outcomes of requests that are all there before the first is read, by id.
+async fn outcomes_of(server: &JsonLines, requests: &[Value]) -> std::collections::BTreeMap<String, Value> {
+    let input: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let mut output = Vec::new();
+    server.serve(input.as_bytes(), &mut output).await.unwrap();
+    let replies = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let replies = replies.map(|line| serde_json::from_slice::<Value>(line).unwrap());
+    replies.filter(|reply| reply["type"] == "result").map(|reply| (reply["id"].to_string(), reply)).collect()
+}
+
+#[tokio::test]
+async fn a_line_that_switches_groups_holds_for_the_lines_after_it_alone() {
+    let said = |name: &'static str| {
+        toolcell::NativeTool::new(name, "Says it.", |_: Nothing, _| async {
+            Ok::<_, String>("said".to_owned())
+        })
+    };
+    let runtime = built(
+        builder()
+            .native(said("git_log").group("git"))
+            .native(said("plain"))
+            .activate_group_tool()
+            .inactive_group("off")
+            .native(said("later").group("off")),
+    );
+    let server = JsonLines::new(runtime);
+    let groups = |id: &str, key: &str| json!({ "type": "groups", "id": id, "session": "s", key: ["git"] });
+    let log = |id: &str| json!({ "type": "call", "id": id, "name": "git_log", "session": "s" });
+    let batch = json!({ "type": "batch", "id": "batch", "session": "s", "calls": [
+        { "id": 1, "name": "plain" },
+        { "id": 2, "name": "git_log" },
+        { "id": 3, "name": "activate_group", "arguments": { "group": "off" } },
+        { "id": 4, "name": "later" },
+    ] });
+    let requests = [
+        log("before"),
+        batch,
+        groups("off", "deactivate"),
+        log("between"),
+        groups("on", "activate"),
+        log("after"),
+        groups("off again", "deactivate"),
+    ];
+    let results = outcomes_of(&server, &requests).await;
+    let kind = |id: &str| results[&json!(id).to_string()]["outcome"]["error"]["kind"].clone();
+    assert_eq!(kind("before"), Value::Null, "{results:#?}");
+    assert_eq!(kind("between"), "tool_inactive", "{results:#?}");
+    assert_eq!(kind("after"), Value::Null, "{results:#?}");
+    for outcome in results["\"batch\""]["outcomes"].as_array().unwrap() {
+        assert_eq!(outcome["status"], "success", "{outcome}");
+    }
 }

@@ -55,7 +55,14 @@ async fn arguments_are_held_to_its_schema() {
     assert_eq!(error.kind, ErrorKind::InvalidArguments);
     let mut paths: Vec<&str> = error.violations.iter().map(|violation| violation.path.as_str()).collect();
     paths.sort_unstable();
-    assert_eq!(paths, ["", "/a", "/b"], "{error:#?}");
+    assert_eq!(paths, ["/a", "/b", "/c"], "{error:#?}");
+    for told in [
+        "/a: expected integer of at least 0, got another integer",
+        "/b: expected integer, got string",
+        "/c: expected only `a`, `b`, got an unknown property",
+    ] {
+        assert!(error.message.contains(told), "{told}: {}", error.message);
+    }
     assert!(!error.message.contains("-1"), "values are not repeated: {}", error.message);
     let text = runtime.call(ToolCall::new("add", r#"{"a": 1, "a": 2, "b": 3}"#)).await;
     assert_eq!(text.error_kind(), Some(ErrorKind::InvalidArguments), "{text:#?}");

@@ -125,6 +125,13 @@ fn the_command_line_records_and_replays() {
     line.write("mine", "my own notes");
     let refused = run(&["--record", "mine"]);
     assert!(refused.code == 2 && refused.stderr.contains("something else than a recording"), "{refused:?}");
+    let nowhere = run(&["--record", "gone/r.jsonl"]);
+    let told = "error: cannot write gone/r.jsonl: No such file or directory (os error 2)\n";
+    assert_eq!(
+        (nowhere.code, nowhere.stdout.as_str(), nowhere.stderr.as_str()),
+        (2, "", told),
+        "before it runs"
+    );
     let foreign = line.run(&["replay", "mine"]);
     assert!(foreign.code == 2 && foreign.stderr.contains("no recording of toolcell"), "{foreign:?}");
     let unknown = line.run(&["call", "none", "--component", probe, "--record", "n"]);
@@ -167,7 +174,7 @@ async fn a_providers_call_and_one_without_fuel_come_again() {
     let runtime = built(builder().folders(Folders::under(home.path())).component(timed));
     let recording = recorded(&runtime, observe()).await;
     assert_eq!(recording.outcome()["usage"]["fuel"], Value::Null, "{}", recording.outcome());
-    assert_eq!(builder().replay(recording).await.unwrap().difference, None);
+    assert_eq!(builder().replay(recording.permit_limits()).await.unwrap().difference, None);
 }
 
 #[test]

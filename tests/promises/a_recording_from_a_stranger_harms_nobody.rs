@@ -1,10 +1,12 @@
 //! A recording may come from anybody. Whatever is in it, its replay ends with an outcome or an error in words, and reaches
 //! nothing.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use toolcell::config::Folders;
+use toolcell::limits::Limit;
 use toolcell::policy::{Digest, HttpGrant, StateScope};
 use toolcell::runtime::Replay;
 use toolcell::{Access, ErrorKind, Grant, Limits, Recorder, Recording, ToolCall, ToolComponent};
@@ -153,4 +155,52 @@ async fn what_was_called_may_be_anything() {
             Err(error) => assert!(!error.to_string().is_empty() && error.to_string().len() < 10_000),
         }
     }
+}
+
+#[tokio::test]
+async fn it_has_no_secret_and_no_more_time_or_room_unless_that_is_permitted() {
+    let home = tempfile::tempdir().unwrap();
+    let (component, call) = observed(home.path());
+    let lines = recorded(home.path(), component, call).await;
+    let key = home.path().join("key");
+    std::fs::write(&key, "sk-0123456789abcdef").unwrap();
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    let refused = async |recording: Recording| match builder().replay(recording).await {
+        Ok(replay) => panic!("{replay:?}"),
+        Err(error) => error.to_string(),
+    };
+    let mut stealing = lines.clone();
+    stealing[0]["called"]["secrets"] = json!({ "k": { "file": { "path": key, "readable": true } } });
+    let stealing = written(home.path(), &stealing).unwrap();
+    let named: Vec<(&str, String)> = stealing.secrets().collect();
+    assert_eq!(named, [("k", format!("the file `{}`", key.display()))]);
+    for recording in [stealing.clone(), stealing.clone().permit_secret("other").permit_limits()] {
+        let told = refused(recording).await;
+        assert!(told.contains("the secret `k` from the file") && told.contains("--secret k"), "{told}");
+    }
+    check(&builder().replay(stealing.permit_secret("k")).await.unwrap(), "permitted");
+    for limit in Limit::ALL {
+        let mut raised = lines.clone();
+        raised[0]["called"]["limits"][limit.name()]["value"] = json!(limit.default_value() + 1);
+        let raised = written(home.path(), &raised).unwrap();
+        let told = refused(raised.clone()).await;
+        assert!(
+            told.contains(&format!("`{}` of ", limit.name())) && told.contains("--recorded-limits"),
+            "{told}"
+        );
+        let replay = builder().replay(raised.permit_limits()).await;
+        check(&replay.unwrap_or_else(|error| panic!("{limit:?}: {error}")), limit.name());
+    }
+}
+
+#[tokio::test]
+async fn it_takes_no_memory_by_being_dense() {
+    let home = tempfile::tempdir().unwrap();
+    let (component, call) = observed(home.path());
+    let lines = recorded(home.path(), component, call).await;
+    let event = lines.iter().position(|line| line.get("ask").is_some()).unwrap();
+    let mut dense = lines.clone();
+    dense[event]["answer"] = json!({ "ok": vec![0_u8; 10_000_000] });
+    let told = written(home.path(), &dense).unwrap_err().to_string();
+    assert!(told.contains("is damaged"), "{told}");
 }

@@ -64,6 +64,23 @@ async fn a_deny_rule_holds_by_every_spelling_and_through_links() {
 }
 
 #[tokio::test]
+async fn a_deny_rule_on_a_path_that_starts_nowhere_holds_too() {
+    let folder = folder();
+    for pattern in ["secrets/**", "**/secrets/**", "./secrets/*", "Secrets/x"] {
+        let rule = Rule::deny("fs_*").argument("path", pattern);
+        let runtime = built(probing(&folder).rule(Rule::allow("*")).rule(rule));
+        for path in
+            ["/work/secrets/x", "secrets/x", "/work/./secrets/../secrets/x", "/work/link", "/work/way/x"]
+        {
+            let outcome = call(&runtime, "fs_read_text", json!({ "path": path })).await;
+            assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "{path} by {pattern}");
+        }
+        let plain = call(&runtime, "fs_read_text", json!({"path": "/work/plain"})).await;
+        assert_eq!(plain.text(), "plain", "{pattern}");
+    }
+}
+
+#[tokio::test]
 async fn the_strictest_rule_wins_in_every_order() {
     let folder = folder();
     let rules = [secrets(), Rule::ask("fs_*"), Rule::allow("fs_read_text")];

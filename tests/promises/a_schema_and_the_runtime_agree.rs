@@ -148,7 +148,7 @@ async fn call(runtime: &Runtime, name: &str, arguments: &Value) -> Outcome {
 
 /// The echoing tools and their schemas in every format that has JSON Schema, with one verdict among them.
 fn echoes(runtime: &Runtime) -> Vec<(String, Vec<Validators>)> {
-    let formats = [Format::Plain, Format::OpenAi, Format::OpenAiResponses, Format::Anthropic, Format::Mcp];
+    let formats = [Format::Toolcell, Format::OpenAi, Format::OpenAiResponses, Format::Anthropic, Format::Mcp];
     let names = runtime.list().iter().map(|tool| tool.name().to_owned()).collect::<Vec<_>>();
     let of = |name: &str| {
         let schemas = formats.iter().filter_map(|format| exported(runtime, *format, Strict::Off, name));

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -199,6 +200,49 @@ fn a_session_is_of_all_that_share_a_store() {
     assert_eq!(servers[1].send(delete).status, 204);
     let ping = || in_session(&session, &message(6, "ping", json!({})));
     until(|| servers.iter().all(|server| server.send(ping()).status == 404));
+}
+
+#[test]
+fn a_store_that_hangs_holds_up_its_own_calls_only() {
+    let line = CommandLine::new();
+    let (redis, port) = redis(&line);
+    let servers = instances(&line, Some(port));
+    let server = &servers[0];
+    let wide = || call("echo_u32s", json!({ "value": (0..2000).collect::<Vec<u32>>() }));
+    let current = |id: i64, method: &str, params: Value| {
+        server.send(of(ADA)(HttpRequest::current(id, method, params, json!({})))).answer()
+    };
+    assert!(current(1, "tools/call", wide()).to_string().contains("toolcell://output/"));
+    let stopped = Command::new("kill").args(["-STOP", &redis.0.id().to_string()]).status().unwrap();
+    assert!(stopped.success());
+    let has_ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // More than the server has threads.
+        let threads = std::thread::available_parallelism().map_or(8, |count| count.get() * 4);
+        let calls: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let answer = current(2, "tools/call", wide());
+                    has_ended.store(true, Ordering::SeqCst);
+                    answer
+                })
+            })
+            .collect();
+        let mut answered = 0;
+        while !has_ended.load(Ordering::SeqCst) {
+            assert!(current(3, "tools/list", json!({}))["result"]["tools"].is_array());
+            answered += 1;
+        }
+        assert!(answered >= 10, "{answered} were answered meanwhile");
+        for call in calls {
+            let answer = call.join().unwrap();
+            assert!(
+                answer["result"]["structuredContent"].is_object(),
+                "it is answered all the same: {answer}"
+            );
+            assert!(!answer.to_string().contains("toolcell://output/"), "{answer}");
+        }
+    });
 }
 
 /// Waits for what comes a moment later.

@@ -302,3 +302,59 @@ fn a_configuration_starts_with_a_group_off_and_a_tool_to_switch_it_on() {
 fn fs_copy(cli: &CommandLine) {
     cli.write("probe.wasm", std::fs::read(guest("probe")).unwrap());
 }
+
+#[test]
+fn what_a_command_switches_in_a_session_is_on_for_the_next_command_of_that_session() {
+    let cli = CommandLine::new();
+    fs_copy(&cli);
+    cli.write(
+        "toolcell.toml",
+        "[policy]\nactivate_group = true\ninactive_groups = [\"probing\", \"more\"]\n\n[component.probe]\npath = \"probe.wasm\"\ngroup = \"probing\"\n[component.basics]\npath = \"builtin:basics\"\ngroup = \"more\"\n",
+    );
+    let echo = |session: &[&str]| cli.run(&[&["call", "echo_u32", "{\"value\": 1}"], session].concat());
+    let explain =
+        |session: &str| cli.run(&["explain", "echo_u32", "{\"value\": 1}", "--session", session, "--json"]);
+    let activate = |session: &str, group: &str| {
+        let arguments = json!({ "group": group }).to_string();
+        cli.run(&["call", "activate_group", &arguments, "--session", session])
+    };
+    assert_eq!(explain("s").json()["group"], json!({ "name": "probing", "active": false }));
+    assert_eq!(echo(&["--session", "s"]).code, 3);
+    let on = activate("s", "probing");
+    assert_eq!((on.code, on.stderr.as_str()), (0, ""), "{on:?}");
+    assert_eq!(activate("s", "more").code, 0, "another is added");
+    assert_eq!(activate("t", "gone").code, 3);
+    for _ in 0..2 {
+        assert_eq!(echo(&["--session", "s"]).code, 0);
+    }
+    let explained = explain("s");
+    assert_eq!((explained.code, &explained.json()["group"]["active"]), (0, &json!(true)), "{explained:?}");
+    let shown = cli.run(&["explain", "echo_u32", "{\"value\": 1}", "--session", "s"]);
+    assert!(shown.stdout.contains("probing, switched on"), "{shown:?}");
+    cli.write("calls.json", r#"[{"id":"1","name":"add","arguments":{"a":1,"b":1}},{"id":"2","name":"metadata_of","arguments":{"key":"who"}}]"#);
+    let batch = |more: &[&str]| {
+        let ended = cli.run(&[&["batch", "calls.json", "--format", "toolcell"], more].concat());
+        let kinds = ended.json().as_array().unwrap().clone();
+        kinds.into_iter().map(|outcome| outcome["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(batch(&["--session", "s"]), ["success", "success"]);
+    let told =
+        cli.run(&["batch", "calls.json", "--format", "toolcell", "--session", "s", "--meta", "who=ada"]);
+    assert_eq!(told.json()[1]["structured"], json!({ "result": "ada" }));
+    let twice = ["batch", "calls.json", "--format", "toolcell", "--meta", "who=ada", "--meta", "who=bob"];
+    let twice = cli.run(&twice);
+    assert!(twice.code == 2 && twice.stderr.contains("`who` twice"), "{twice:?}");
+    for other in [&["--session", "t"][..], &[]] {
+        assert_eq!(echo(other).code, 3, "{other:?}");
+        assert_eq!(batch(other), ["error", "error"], "{other:?}");
+    }
+    // Another configuration's group of that name is another one.
+    let config = std::fs::read_to_string(cli.folder().join("toolcell.toml")).unwrap();
+    cli.write("other.toml", config);
+    assert_eq!(echo(&["--session", "s", "--config", "other.toml"]).code, 3);
+    std::fs::write(cli.home().join("state/groups.json"), "{").unwrap();
+    let damaged = echo(&["--session", "s"]);
+    assert!(damaged.code == 3 && damaged.stderr.contains("it is damaged"), "{damaged:?}");
+    assert_eq!(activate("s", "probing").code, 0);
+    assert_eq!(echo(&["--session", "s"]).code, 0);
+}

@@ -243,6 +243,47 @@ async fn calls_of_one_answer_have_their_results_in_order() {
     }
 }
 
+/// An answer with other ids in the place of those of its calls; null is none.
+fn with_ids(reply: Reply, ids: &[Value]) -> Reply {
+    let Reply::Answer(status, body) = reply else { return reply };
+    let mut body: Value = serde_json::from_str(&body).unwrap();
+    let calls = match body.pointer("/choices/0/message/tool_calls") {
+        Some(_) => body.pointer_mut("/choices/0/message/tool_calls"),
+        None => body.get_mut("content"),
+    };
+    let calls = calls.unwrap().as_array_mut().unwrap().iter_mut().filter(|call| call["type"] != "text");
+    for (call, id) in calls.zip(ids) {
+        let call = call.as_object_mut().unwrap();
+        match id {
+            Value::Null => drop(call.remove("id")),
+            id => drop(call.insert("id".to_owned(), id.clone())),
+        }
+    }
+    Reply::Answer(status, body.to_string())
+}
+
+#[tokio::test]
+async fn a_call_whose_id_is_missing_or_there_twice_runs_and_is_answered() {
+    let ids = [json!("c1"), json!(null), json!(""), json!("c1"), json!(7), json!("c2")];
+    let said = ["first", "second", "third", "fourth", "fifth", "sixth"];
+    for format in FORMATS {
+        let asked = said.map(|word| ("id", "echo_string", json!({ "value": word })));
+        let odd = || with_ids(calls(format, &asked), &ids);
+        // A server that counts in each answer anew gives the same ids in the next round.
+        let mut played = Played::new(format, [odd(), odd(), done(format, "Done.")]);
+        assert_eq!(played.says("Echo them.").await, Ending::Done("Done.".to_owned()));
+        let messages = played.messages().pop().unwrap();
+        let results: Vec<_> = messages.iter().flat_map(|message| results_of(format, message)).collect();
+        let texts: Vec<&str> = results.iter().map(|(_, text, _)| text.as_str()).collect();
+        assert_eq!(texts, [said, said].concat(), "{format}");
+        let all: BTreeSet<&str> = results.iter().map(|(id, _, _)| id.as_str()).collect();
+        assert_eq!(all.len(), results.len(), "{format}: an id is there twice in the talk: {results:#?}");
+        assert!(results.iter().all(|(_, _, failed)| !failed), "{format}: {results:#?}");
+        let asked: Vec<String> = messages.iter().flat_map(|message| calls_of(format, message)).collect();
+        assert!(asked.contains(&"c1".to_owned()) && asked.contains(&"c2".to_owned()), "{format}: {asked:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_a_model_gets_wrong_is_told_to_it() {
     for format in FORMATS {

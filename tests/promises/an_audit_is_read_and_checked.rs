@@ -9,6 +9,9 @@ use toolcell_tests::command_line::{CommandLine, Ended};
 const FIRST: &str = include_str!("cases/audit/20260401T100000.000Z-1-00000001.jsonl");
 const SECOND: &str = include_str!("cases/audit/20260401T100001.000Z-2-00000002.jsonl");
 
+/// Lines of a version that named neither who approved nor what a hook had changed.
+const OLDER: &str = include_str!("cases/audit/before-originals.jsonl");
+
 fn with_audit() -> CommandLine {
     let line = CommandLine::new();
     std::fs::create_dir(line.folder().join("audit")).unwrap();
@@ -48,6 +51,27 @@ fn calls_are_shown_by_time_and_filtered() {
     }
     line.write("audit/x.jsonl", "not a line\n");
     assert!(audit(&line, &["show", "audit"]).stderr.contains("1 lines cannot be read"));
+}
+
+#[test]
+fn what_an_older_version_wrote_is_intact_shown_and_gone_on_from() {
+    let line = CommandLine::new();
+    line.write("old.jsonl", OLDER);
+    let chmod = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(line.folder().join("old.jsonl"), chmod).unwrap();
+    let checked = audit(&line, &["verify", "old.jsonl"]);
+    assert!(checked.code == 0 && checked.stdout.contains("4 calls"), "{checked:?}");
+    assert_eq!(audit(&line, &["show", "old.jsonl"]).stdout.lines().count(), 4);
+    let config = "[audit]\nfile = \"old.jsonl\"\n[component.basics]\npath = \"builtin:basics\"\n\
+                  [[rule]]\ntools = [\"echo\"]\naction = \"ask\"\n";
+    line.write("toolcell.toml", config);
+    let called = line.run(&["call", "echo", r#"{"text":"x"}"#, "--yes", "--config", "toolcell.toml"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    let checked = audit(&line, &["verify", "old.jsonl"]);
+    assert!(checked.code == 0 && checked.stdout.contains("5 calls"), "{checked:?}");
+    let shown = audit(&line, &["show", "old.jsonl", "--json"]).json();
+    let approved = |call: usize| shown[call]["decisions"][1]["source"].clone();
+    assert_eq!((approved(1), approved(4)), ("answer".into(), "--yes".into()));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use toolcell::audit::Detail;
 use toolcell::call::Response;
-use toolcell::hook::{Hook, HookCall, HookEntry, HookResult, Post, async_trait};
-use toolcell::policy::Rule;
+use toolcell::hook::{Hook, HookCall, HookEntry, HookResult, Post, Pre, async_trait};
+use toolcell::policy::{Answer, Approver, Question, Rule};
 use toolcell::{Audit, Grant, Limits, ToolCall};
 use toolcell_tests::command_line::CommandLine;
 use toolcell_tests::{builder, built, probe};
@@ -93,9 +93,52 @@ fn a_call_that_cannot_be_recorded_is_not_made() {
     let line = CommandLine::new();
     line.write("toolcell.toml", CONFIG);
     line.write("audit", "a file in its place");
-    let refused = line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml"]);
+    let call = || line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml"]);
+    let refused = call();
     assert_ne!(refused.code, 0, "{refused:?}");
     assert_eq!(refused.stdout, "", "{refused:?}");
+    line.write("toolcell.toml", CONFIG.replace("folder", "file"));
+    let anybodys = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    std::fs::set_permissions(line.folder().join("audit"), anybodys).unwrap();
+    let refused = call();
+    assert_eq!((refused.code, refused.stdout.as_str()), (70, ""), "{refused:?}");
+    for told in ["the call was not made, since it cannot be recorded", "`[audit]`", "then repeat the call"] {
+        assert!(refused.stderr.contains(told), "{refused:?}");
+    }
+    let codes = line.run(&["call", "--help"]).stdout;
+    assert!(codes.contains("70 a fault of toolcell or this machine"), "{codes}");
+}
+
+#[tokio::test]
+async fn a_call_that_ran_and_cannot_be_recorded_says_that_it_ran() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("audit.jsonl");
+    let runtime = built(
+        builder()
+            .component(probe(Grant::none(), Limits::new()))
+            .audit(Audit::file(&file))
+            .hook(HookEntry::new(Removing(file)).tools(["echo_u32"])),
+    );
+    let outcome = runtime.call(ToolCall::new("echo_u32", json!({"value": 7}))).await;
+    let error = outcome.error.as_ref().unwrap();
+    assert_eq!((error.kind.as_str(), error.kind.exit_code(), error.retryable), ("internal", 70, false));
+    assert!(error.message.contains("the call may have run"), "{error:?}");
+    assert!(error.help.as_ref().unwrap().contains("start toolcell again"), "{error:?}");
+    assert!((outcome.content.len(), &outcome.structured) == (1, &None), "{outcome:?}");
+    let next = runtime.call(ToolCall::new("echo_u32", json!({"value": 7}))).await;
+    assert!(next.text().contains("the call was not made"), "{next:?}");
+    assert!(next.error.unwrap().help.unwrap().contains("start toolcell again"));
+}
+
+/// Takes the audit's file away while a call runs.
+struct Removing(std::path::PathBuf);
+
+#[async_trait]
+impl Hook for Removing {
+    async fn pre(&self, _: &HookCall) -> HookResult<Pre> {
+        std::fs::remove_file(&self.0)?;
+        Ok(Pre::pass())
+    }
 }
 
 /// The lines of the only file in `folder`.
@@ -168,6 +211,64 @@ async fn every_end_of_a_call_is_recorded_with_what_was_decided() {
     );
     assert!(decisions(4).contains(r#""step":"default","source":"`policy.default`","action":"allow""#));
     assert_eq!(recorded[3]["arguments"], json!({"value": 1}));
+}
+
+/// Calls something else than what the model wanted.
+struct Rewriting;
+
+#[async_trait]
+impl Hook for Rewriting {
+    async fn pre(&self, call: &HookCall) -> HookResult<Pre> {
+        let rewritten = json!({ "value": format!("{} in other words", call.arguments()["value"]) });
+        Ok(Pre::pass().rewrite(rewritten))
+    }
+}
+
+/// Says yes under a name of its own, for good.
+struct Colleague;
+
+#[async_trait]
+impl Approver for Colleague {
+    async fn ask(&self, _: &Question) -> Answer {
+        Answer::Always
+    }
+
+    fn name(&self) -> &str {
+        "colleague"
+    }
+}
+
+#[tokio::test]
+async fn who_allowed_a_call_and_what_it_came_with_are_recorded() {
+    let scratch = tempfile::tempdir().unwrap();
+    let audited = |folder: &str| {
+        let audit = Audit::folder(scratch.path().join(folder)).arguments(Detail::Full);
+        builder().component(probe(Grant::none(), Limits::new())).audit(audit)
+    };
+    let asking = || audited("named").rule(Rule::ask("echo_string")).hook(Rewriting);
+    let runtime = built(asking().approver(Colleague));
+    for _ in 0..2 {
+        let outcome = runtime.call(ToolCall::new("echo_string", json!({"value": "x"}))).await;
+        assert!(outcome.is_success(), "{outcome:?}");
+    }
+    let closure = |_: Question| async { Answer::Once };
+    let unnamed = built(audited("unnamed").rule(Rule::ask("echo_string")).approver(closure));
+    unnamed.call(ToolCall::new("echo_string", json!({"value": "x"}))).await;
+    let recorded = [lines(&scratch.path().join("named")), lines(&scratch.path().join("unnamed"))].concat();
+    let approval = |line: &Value| {
+        let decisions = line["decisions"].as_array().unwrap().iter();
+        decisions.clone().find(|decision| decision["step"] == "approval").unwrap().clone()
+    };
+    let by: Vec<Value> = recorded.iter().map(|line| approval(line)["source"].clone()).collect();
+    assert_eq!(by, ["colleague", "store", "callback"]);
+    let which = approval(&recorded[1])["reason"].as_str().unwrap().to_owned();
+    assert!(which.starts_with("always, exactly this, given as a-"), "{which}");
+    for line in &recorded[..2] {
+        assert_eq!(line["arguments"], json!({"value": "\"x\" in other words"}));
+        assert_eq!(line["original"]["arguments"], json!({"value": "x"}));
+        assert_ne!(line["original"]["arguments_hash"], line["arguments_hash"]);
+    }
+    assert_eq!(recorded[2].get("original"), None, "nobody changed these");
 }
 
 #[test]

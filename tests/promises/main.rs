@@ -25,6 +25,7 @@ mod a_format_describes_tools;
 mod a_guest_cannot_harm_the_host;
 mod a_guest_meets_no_other_call;
 mod a_hook_stands_around_every_call;
+mod a_hook_waits_at_the_hosts_expense;
 mod a_kept_connection_may_be_gone;
 mod a_listener_hears_a_call_while_it_runs;
 mod a_load_names_every_import;

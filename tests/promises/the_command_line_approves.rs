@@ -85,15 +85,53 @@ fn what_cannot_be_approved_says_why() {
 }
 
 #[test]
+fn a_question_too_many_is_refused_and_says_what_its_operator_does() {
+    let line = CommandLine::new();
+    line.write(
+        "toolcell.toml",
+        "[component.basics]\npath = \"builtin:basics\"\n[[rule]]\ntools = [\"echo\"]\naction = \"ask\"\n",
+    );
+    let first = waiting(&line, "0", None);
+    for number in 1..200 {
+        waiting(&line, &number.to_string(), None);
+    }
+    let call = || line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml", "--json"]);
+    let refused = call();
+    assert_eq!((refused.code, &refused.json()["error"]["kind"]), (4, &json!("approval_needed")));
+    let help = refused.json()["error"]["help"].as_str().unwrap().to_owned();
+    for told in ["200 calls wait", "`toolcell approvals pending`", "`revoke --pending`"] {
+        assert!(help.contains(told), "{help}");
+    }
+    let pending = line.run(&["approvals", "pending", "--json"]).json();
+    assert_eq!((pending.as_array().unwrap().len(), &pending[0]["id"]), (200, &json!(first)), "none gave way");
+    assert_eq!(line.run(&["approvals", "revoke", "--pending"]).stdout, "refused 200 calls\n");
+    assert_eq!(line.run(&["approvals", "revoke"]).code, 2);
+    let asked = call();
+    assert!(asked.json()["error"]["details"]["approval"].is_string(), "{asked:?}");
+}
+
+#[test]
 fn a_damaged_store_is_told_and_approves_nothing() {
     let line = CommandLine::new();
     let id = waiting(&line, "a", None);
     store(&line).allow(&id, &Answer::Always).unwrap();
     let folder = line.home().join("data/approvals");
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    std::fs::write(folder.join("approvals.json"), "{").unwrap();
-    let listed = line.run(&["approvals", "list"]);
-    assert_eq!(listed.code, 2, "{listed:?}");
-    assert!(listed.stderr.contains("nothing counts as approved"), "{listed:?}");
-    assert!(store(&line).allows(&binding("a"), None).is_err());
+    for damage in ["{", "", "{\"version\":7}"] {
+        std::fs::write(folder.join("approvals.json"), damage).unwrap();
+        for verb in ["list", "pending"] {
+            let listed = line.run(&["approvals", verb]);
+            assert_eq!((listed.code, listed.stdout.as_str()), (0, ""), "{listed:?}");
+            assert!(listed.stderr.starts_with("warning: "), "{listed:?}");
+            assert!(listed.stderr.contains("nothing counts as approved"), "{listed:?}");
+            let listed = line.run(&["approvals", verb, "--json"]);
+            assert_eq!((listed.code, listed.json()), (0, json!([])), "{listed:?}");
+            assert!(listed.stderr.contains("nothing counts as approved"), "{listed:?}");
+        }
+        assert!(store(&line).allows(&binding("a"), None).is_err());
+        let answered = line.run(&["approvals", "allow", &id]);
+        assert_eq!(answered.code, 2, "whoever answers is told: {answered:?}");
+        let kept = std::fs::read_to_string(folder.join("approvals.json")).unwrap();
+        assert_eq!(kept, damage, "looking throws nothing away");
+    }
 }

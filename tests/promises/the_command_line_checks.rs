@@ -285,6 +285,57 @@ fn what_matches_no_tool_is_told() {
 }
 
 #[test]
+fn whatever_makes_calls_tells_once_of_what_can_match_nothing() {
+    let line = CommandLine::new();
+    let components = "[component.b]\npath = \"builtin:basics\"\n[component.p]\npath = \"builtin:plan\"\n";
+    let rule = |rest: &str| format!("{components}[[rule]]\naction = \"deny\"\n{rest}\n");
+    line.write("calls.json", r#"[{"id":"1","name":"add","arguments":{"a":1,"b":1}}]"#);
+    let add = ["call", "add", r#"{"a":1,"b":1}"#];
+    let commands: [&[&str]; 7] = [
+        &add,
+        // The second time everything but the tool's own component is left out.
+        &add,
+        &["call", "add", r#"{"a":1,"b":1}"#, "--json"],
+        &["explain", "add", r#"{"a":1,"b":1}"#],
+        &["batch", "calls.json", "--format", "toolcell"],
+        &["jsonl"],
+        &["mcp"],
+    ];
+    for (rest, told) in [
+        (
+            "tools = [\"ad\"]",
+            "toolcell.toml:5: `rule[0].tools[0]`: no tool matches `ad`; did you mean `add`?",
+        ),
+        (
+            "arguments = { text = \"../keys/*\" }",
+            "toolcell.toml:5: `rule[0].arguments.text`: `../keys/*` matches no path, since paths are compared without",
+        ),
+    ] {
+        line.write("toolcell.toml", rule(rest));
+        for command in commands {
+            let ended = line.run(command);
+            assert_eq!((ended.code, ended.stderr.matches(told).count()), (0, 1), "{command:?}: {ended:?}");
+            assert!(!ended.stdout.contains("rule[0]"), "{command:?}: {ended:?}");
+        }
+        let unknown = line.run(&["call", "ad"]);
+        assert_eq!((unknown.code, unknown.stderr.matches(told).count()), (3, 1), "{unknown:?}");
+    }
+    line.write("toolcell.toml", rule("arguments = { text = \"keys/**\" }"));
+    for command in commands {
+        let ended = line.run(command);
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{command:?}");
+    }
+    // A component more, and the rule is for something.
+    line.write("toolcell.toml", rule("tools = [\"glob\"]"));
+    assert!(line.run(&add).stderr.contains("no tool matches `glob`"));
+    line.write(
+        "toolcell.toml",
+        format!("{}[component.f]\npath = \"builtin:files\"\n", rule("tools = [\"glob\"]")),
+    );
+    assert_eq!(line.run(&add).stderr, "");
+}
+
+#[test]
 fn a_slip_in_a_configuration_has_its_line() {
     let line = CommandLine::new();
     for (text, told) in [

@@ -1,5 +1,6 @@
 //! One request to a model over HTTP: OpenAI's Chat Completions, or Anthropic's Messages.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::time::Duration;
 
@@ -149,12 +150,14 @@ impl Provider {
         }
     }
 
-    /// The parts of an answer that a loop works with.
+    /// The parts of an answer that a loop works with. `ids` are those of all calls so far: what a server gives no id of
+    /// its own gets one, in the message too, since it goes back there and every call in it needs its result.
     ///
     /// # Errors
     /// When it is no message of the format.
-    pub fn read(&self, answer: &Value) -> Result<Answer> {
-        let calls = self.format.parse_calls(answer)?;
+    pub fn read(&self, mut answer: Value, ids: &mut BTreeSet<String>) -> Result<Answer> {
+        self.format.give_ids(&mut answer, ids);
+        let calls = self.format.parse_calls(&answer)?;
         let (message, reason) = match self.format {
             Format::Anthropic => {
                 (json!({ "role": "assistant", "content": answer["content"] }), &answer["stop_reason"])

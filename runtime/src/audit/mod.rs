@@ -17,7 +17,8 @@
 //! | `arguments` | the canonical arguments, with `arguments = "full"` only |
 //! | `arguments_start` | in place of those the first bytes of their text, where they are too long for a line |
 //! | `arguments_hash`, `arguments_bytes` | hash (SHA-256, or HMAC with the chain's key) and length of their canonical text: no spaces, members sorted by name; absent for arguments that could not be read |
-//! | `decisions` | what hooks, rules and approvals said, in order: `step`, `source`, `action`, `reason` |
+//! | `original` | where hooks changed the arguments, those that the call came with: `arguments`, `arguments_start`, `arguments_hash` and `arguments_bytes`, as above |
+//! | `decisions` | what hooks, rules and approvals said, in order: `step`, `source`, `action`, `reason`; of an approval the source is who gave it: `terminal`, `--yes`, `client`, `callback`, or `store` for one that was given before, whose identifier is in the reason |
 //! | `status`, `kind`, `limit` | as in the outcome |
 //! | `denials` | what the host refused to the tool: `capability`, `operation`, `target` |
 //! | `usage` | as in the outcome |

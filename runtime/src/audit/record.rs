@@ -22,8 +22,9 @@ const MAX_REASON: usize = 1024;
 const MAX_DECISIONS: usize = 32;
 const MAX_DENIALS: usize = 16;
 
-/// The most of the arguments in full.
+/// The most of the arguments in full, and of those that hooks made others of.
 const MAX_ARGUMENTS: usize = 32 << 10;
+const MAX_ORIGINAL: usize = 16 << 10;
 
 /// What is known of a tool that was found.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,8 @@ pub(crate) struct Record<'a> {
     pub tool: Option<Facts<'a>>,
     /// The canonical arguments; absent if they could not be read.
     pub arguments: Option<&'a Value>,
+    /// Those that the call came with, if hooks made others of them.
+    pub original: Option<&'a Value>,
     pub session: Option<&'a str>,
     pub principal: Option<&'a str>,
     pub decisions: &'a [Verdict],
@@ -71,6 +74,8 @@ struct Line<'a> {
     origin: Option<String>,
     #[serde(flatten)]
     arguments: Arguments,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<Arguments>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
     status: Status,
@@ -141,9 +146,12 @@ impl Record<'_> {
             digest: self.tool.and_then(|tool| tool.digest).map(|digest| digest.to_string()),
             origin: self.tool.map(|tool| words.text("origin", tool.origin, MAX_NAME)),
             arguments: match self.arguments {
-                Some(value) => arguments(&mut words, value, detail, chain),
+                Some(value) => arguments(&mut words, ("arguments", MAX_ARGUMENTS), value, detail, chain),
                 None => Arguments::default(),
             },
+            original: self
+                .original
+                .map(|value| arguments(&mut words, ("original", MAX_ORIGINAL), value, detail, chain)),
             decisions: decisions(&mut words, self.decisions),
             status: outcome.status,
             kind: outcome.error_kind(),
@@ -178,7 +186,14 @@ fn call_id(words: &mut Words<'_>, id: &Value) -> Value {
     }
 }
 
-fn arguments(words: &mut Words<'_>, value: &Value, detail: Detail, chain: &Chain) -> Arguments {
+/// The arguments as they are wanted, in full as far as they are no longer than `max`.
+fn arguments(
+    words: &mut Words<'_>,
+    (member, max): (&'static str, usize),
+    value: &Value,
+    detail: Detail,
+    chain: &Chain,
+) -> Arguments {
     let text = canonical(value);
     let mut arguments = Arguments {
         arguments_hash: Some(chain.hash(&[text.as_bytes()]).to_string()),
@@ -190,12 +205,12 @@ fn arguments(words: &mut Words<'_>, value: &Value, detail: Detail, chain: &Chain
     }
     let redacted = words.value(value);
     let text = canonical(&redacted);
-    if text.len() <= MAX_ARGUMENTS {
+    if text.len() <= max {
         arguments.arguments = Some(redacted);
     } else {
         // Of what was redacted, and not once more: a cut may have left half of a replacement.
-        arguments.arguments_start = Some(Words::new(None).text("arguments", &text, MAX_ARGUMENTS));
-        words.note("arguments");
+        arguments.arguments_start = Some(Words::new(None).text(member, &text, max));
+        words.note(member);
     }
     arguments
 }

@@ -33,6 +33,7 @@ fn record<'a>(outcome: &'a Outcome, arguments: &'a Value) -> Record<'a> {
         outcome,
         tool: Some(Facts { component: "files", digest: None, origin: "files.read-file" }),
         arguments: Some(arguments),
+        original: None,
         session: Some("s1"),
         principal: None,
         decisions: &[],
@@ -142,6 +143,23 @@ fn arguments_are_kept_as_a_hash_unless_they_are_wanted() {
 }
 
 #[test]
+fn arguments_that_hooks_changed_are_kept_like_those_that_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let (original, ran) = (json!({ "path": "/a" }), json!({ "path": "/b" }));
+    for detail in [Detail::Hash, Detail::Full] {
+        let path = folder.path().join(format!("{detail:?}.jsonl"));
+        let log = open(&Audit::file(&path).arguments(detail));
+        log.write(&Record { original: Some(&original), ..record(&outcome("t"), &ran) }).unwrap();
+        let line: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let shown = (detail == Detail::Full).then_some(&original);
+        assert_eq!(line["original"].get("arguments"), shown);
+        assert_eq!(line["original"]["arguments_hash"], Digest::of(br#"{"path":"/a"}"#).to_string());
+        assert_eq!(line["arguments_hash"], Digest::of(br#"{"path":"/b"}"#).to_string());
+        assert_eq!(broken(&path, None), None);
+    }
+}
+
+#[test]
 fn secrets_are_taken_out_of_every_text() {
     fn redact(text: &str) -> Cow<'_, str> {
         text.replace("hidden", "***").into()
@@ -160,6 +178,7 @@ fn secrets_are_taken_out_of_every_text() {
             session: Some("hidden"),
             principal: Some("hidden"),
             decisions: &decisions,
+            original: Some(arguments),
             redact: Some(&redact),
             ..record(&outcome, arguments)
         })
@@ -185,6 +204,7 @@ fn the_longest_line_is_below_its_bound() {
         tool: Some(Facts { component: &long, digest: Some(Digest::of(b"")), origin: &long }),
         session: Some(&long),
         principal: Some(&long),
+        original: Some(&arguments),
         decisions: &decisions,
         ..record(&outcome, &arguments)
     })
@@ -195,7 +215,18 @@ fn the_longest_line_is_below_its_bound() {
     let cut: Vec<&str> = line["cut"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert_eq!(
         cut,
-        ["call", "session", "principal", "tool", "component", "origin", "arguments", "decisions", "denials"]
+        [
+            "call",
+            "session",
+            "principal",
+            "tool",
+            "component",
+            "origin",
+            "arguments",
+            "original",
+            "decisions",
+            "denials"
+        ]
     );
     assert_eq!(broken(&path, Some(KEY)), None);
 }

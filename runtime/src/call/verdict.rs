@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Verdict {
     /// The step that decided.
     pub step: Step,
-    /// Who: a hook's name, a rule's place, how an approval was given.
+    /// Who: a hook's name, a rule's place, or who approved: `terminal`, `--yes`, `client`, `callback`, or `store` for what was
+    /// approved before.
     pub source: String,
     /// What was decided.
     pub action: Action,

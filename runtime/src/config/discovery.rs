@@ -107,7 +107,7 @@ impl Environment {
 
     fn named(&self, named: &Path, how: How) -> Result<Location> {
         let path = self.working_directory.join(named);
-        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let missing = || std::io::Error::from(rustix::io::Errno::NOENT);
         self.there(&path, how)?.ok_or_else(|| Error::file("read", named)(missing()))
     }
 

@@ -91,6 +91,11 @@ impl Folders {
         self.state.join("audit")
     }
 
+    /// Groups of tools that sessions of the command line have switched.
+    pub fn switches(&self) -> PathBuf {
+        self.state.join("groups.json")
+    }
+
     /// Values that tools keep between calls.
     pub fn kept(&self) -> PathBuf {
         self.state.join("state")

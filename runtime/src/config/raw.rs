@@ -60,7 +60,8 @@ pub(super) struct RawPolicy {
     pub(super) default: Option<Action>,
     /// The time for the whole path of a call, waiting included. Default "10m".
     pub(super) call_timeout: Option<Amount>,
-    /// Whether there is a tool `activate_group`, by which a model switches a group on for its own session. Default false.
+    /// Whether there is a tool `activate_group`, by which a model switches a group on for its own session: that of a client, or
+    /// the one that `--session` names in commands that make calls and end. Default false.
     pub(super) activate_group: Option<bool>,
     /// The groups of components that are switched off at the beginning. Default none.
     pub(super) inactive_groups: Vec<String>,

@@ -30,7 +30,8 @@ pub(super) struct RawRule {
     /// Whether the tool may destroy something.
     pub(super) destructive: Option<bool>,
     /// What arguments must be, by name (`edits.path` is inside). A text that begins with `/` is a glob of paths, any
-    /// other a glob of texts; numbers and booleans are themselves; a list is one of these.
+    /// other a glob of texts; with `/` in it, as `secrets/**`, a deny or ask rule also holds for paths that end so, from
+    /// any folder on. Numbers and booleans are themselves; a list is one of these.
     pub(super) arguments: BTreeMap<String, RawMatcher>,
     /// Why, for the model and for whoever is asked.
     pub(super) reason: Option<String>,
@@ -148,7 +149,7 @@ impl JsonSchema for RawMatcher {
                 "type": "object",
                 "properties": {
                     "path": { "type": "string", "description": "A glob of guest paths, from `/` on." },
-                    "glob": { "type": "string", "description": "A glob of the whole text." },
+                    "glob": { "type": "string", "description": "A glob of the whole text, which is no path." },
                     "regex": { "type": "string", "description": "A regular expression, which is searched for." },
                     "equals": { "description": "Exactly this value." },
                 },

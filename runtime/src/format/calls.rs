@@ -1,9 +1,14 @@
 //! The calls in what a model answered.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::Format;
 use crate::call::{Arguments, ToolCall};
+
+/// Characters of a provider's error that are told.
+const MAX_ERROR: usize = 300;
 
 /// Why no calls can be read from a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +24,8 @@ impl Format {
     /// `message` is the whole response, its message, or the list inside it. What is no tool call is passed over, so a
     /// message that only says something has no calls. Arguments that the format has as text stay text; nothing is
     /// checked before the call. Where the format has no ids (Gemini's REST, `tools/call` without its request), the
-    /// position stands for one: a number, and in MCP `"#0"`, `"#1"` and so on.
+    /// position stands for one: a number, and in MCP `"#0"`, `"#1"` and so on. See [`give_ids`](Self::give_ids) for
+    /// messages of the others whose ids are missing or there twice.
     ///
     /// A call that the format does not write so (it has no name, say) is among them with its
     /// [`problem`](ToolCall::problem) and ends as `invalid_arguments`, so that the others run and it is answered, too.
@@ -27,17 +33,51 @@ impl Format {
     /// taken for none.
     ///
     /// # Errors
-    /// When the value has not the format's outline.
+    /// When the value has not the format's outline, or seems to have another's: calls that are written otherwise would be
+    /// passed over.
     pub fn parse_calls(self, message: &Value) -> Result<Vec<ToolCall>, Unreadable> {
+        if let Some(problem) = failure(message) {
+            return Err(Unreadable { format: self, problem });
+        }
         let calls = match self {
             Self::OpenAi => open_ai(message),
             Self::OpenAiResponses => responses(message),
             Self::Anthropic => anthropic(message),
             Self::Gemini => gemini(message),
             Self::Mcp => mcp(message),
-            Self::Plain => plain(message),
+            Self::Toolcell => own(message),
+        };
+        let seen = Self::seen_in(message).filter(|seen| *seen != self);
+        let calls = match (calls, seen) {
+            (Ok(calls), Some(seen)) if self.tells_little(&calls) => {
+                Err(format!("it seems to be one in the format {seen}"))
+            }
+            (Ok(calls), _) if calls.is_empty() => refuse_no_objects(message).map(|()| calls),
+            (Err(problem), Some(seen)) => Err(format!("{problem}; it seems to be one in the format {seen}")),
+            (calls, _) => calls,
         };
         calls.map_err(|problem| Unreadable { format: self, problem })
+    }
+
+    /// Whether what was read says nothing of the message's format: no call at all, or such as are told by a name alone.
+    fn tells_little(self, calls: &[ToolCall]) -> bool {
+        matches!(self, Self::Mcp | Self::Toolcell) || calls.iter().all(|call| call.problem().is_some())
+    }
+}
+
+/// What a provider says in the place of a message.
+fn failure(message: &Value) -> Option<String> {
+    let error = message.get("error").filter(|error| !error.is_null())?;
+    let text = error.as_str().or_else(|| error.get("message")?.as_str()).unwrap_or("it does not say of what");
+    let text: String = text.chars().take(MAX_ERROR).collect();
+    Some(format!("it is an error of the provider: {text}"))
+}
+
+fn refuse_no_objects(message: &Value) -> Result<(), String> {
+    let items = message.as_array().map(Vec::as_slice).unwrap_or_default();
+    match items.iter().position(|item| !item.is_object()) {
+        Some(at) => Err(format!("[{at}] is no object")),
+        None => Ok(()),
     }
 }
 
@@ -48,6 +88,10 @@ fn open_ai(message: &Value) -> Calls {
         Some(choices) => choices.pointer("/0/message").ok_or("`choices` has no message")?,
         None => message,
     };
+    if message.get("function_call").is_some_and(|call| !call.is_null()) {
+        return Err("`function_call` is how calls were written before `tool_calls`; send the model `tools`"
+            .to_owned());
+    }
     let calls = match (message, message.get("tool_calls")) {
         (Value::Array(calls), _) => calls.as_slice(),
         (_, Some(Value::Array(calls))) => calls.as_slice(),
@@ -106,17 +150,35 @@ fn gemini(message: &Value) -> Calls {
         _ => return Err("`parts` is not there, or no list".to_owned()),
     };
     let mut calls = Vec::new();
+    let mut places = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         // Its clients for Python dump the second spelling.
         let Some(call) = part.get("functionCall").or_else(|| part.get("function_call")) else { continue };
         if call.is_null() {
             continue;
         }
-        let position = Value::from(calls.len());
-        let id = call.get("id").filter(|id| !id.is_null()).unwrap_or(&position);
-        calls.push(tool_call(Some(id), call, "args", &format!("parts[{at}]")));
+        let id = call.get("id").filter(|id| is_usable(id));
+        if id.is_none() {
+            places.push(calls.len());
+        }
+        calls.push(tool_call(id, call, "args", &format!("parts[{at}]")));
+    }
+    let mut taken: BTreeSet<u64> = calls.iter().filter_map(|call| call.id.as_u64()).collect();
+    for place in places {
+        let call = calls.get_mut(place).filter(|call| call.id.is_null());
+        let first = u64::try_from(place).unwrap_or_default();
+        let position = (first..).find(|position| taken.insert(*position));
+        if let (Some(call), Some(position)) = (call, position) {
+            call.id = position.into();
+        }
     }
     Ok(calls)
+}
+
+/// Whether an id of Gemini's tells its call from others. It is text there; an empty one is how some of its clients write
+/// that there is none.
+fn is_usable(id: &Value) -> bool {
+    id.is_i64() || id.is_u64() || id.as_str().is_some_and(|id| !id.is_empty())
 }
 
 fn mcp(message: &Value) -> Calls {
@@ -137,7 +199,7 @@ fn mcp(message: &Value) -> Calls {
     Ok(calls)
 }
 
-fn plain(message: &Value) -> Calls {
+fn own(message: &Value) -> Calls {
     let calls = message.get("calls").unwrap_or(message);
     let calls = list(calls, "name", "name")?;
     let call = |(at, call): (usize, &Value)| tool_call(call.get("id"), call, "arguments", &format!("[{at}]"));

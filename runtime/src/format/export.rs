@@ -75,7 +75,7 @@ impl Format {
         let schema = tool.input_schema();
         // Clients of MCP pass a schema on to their providers, which refuse a choice at the root.
         let has_choice = ["anyOf", "oneOf", "allOf"].iter().any(|keyword| schema.get(keyword).is_some());
-        let keeps = self == Self::Plain || (self == Self::Mcp && !has_choice);
+        let keeps = self == Self::Toolcell || (self == Self::Mcp && !has_choice);
         if keeps || tool.has_types() {
             return Ok(ArgumentsOf { schema: Cow::Borrowed(schema), lost: Vec::new() });
         }
@@ -138,7 +138,7 @@ impl Exporting<'_> {
             }
             Format::Gemini => self.gemini(),
             Format::Mcp => self.mcp(),
-            Format::Plain => {
+            Format::Toolcell => {
                 let mut tool = json!({
                     "name": name, "component": self.tool.component(), "title": self.tool.title(),
                     "description": self.tool.description(), "input_schema": self.tool.input_schema(),

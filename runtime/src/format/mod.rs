@@ -4,9 +4,11 @@ mod budget;
 mod calls;
 mod export;
 mod gemini;
+mod ids;
 mod lowered;
 mod one_object;
 mod results;
+mod seen;
 mod strict;
 mod words;
 
@@ -34,13 +36,13 @@ pub enum Format {
     /// The Model Context Protocol.
     Mcp,
     /// toolcell's own: everything that is known, in its own words.
-    Plain,
+    Toolcell,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
     pub const ALL: [Self; 6] =
-        [Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Mcp, Self::Plain];
+        [Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Mcp, Self::Toolcell];
 
     /// The name on command lines.
     pub fn name(self) -> &'static str {
@@ -50,13 +52,12 @@ impl Format {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Mcp => "mcp",
-            Self::Plain => "plain",
+            Self::Toolcell => "toolcell",
         }
     }
 
-    /// The format of that name; `toolcell` is another word for `plain`.
+    /// The format of that name.
     pub fn parse(name: &str) -> Option<Self> {
-        let name = if name == "toolcell" { "plain" } else { name };
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 }

@@ -19,7 +19,7 @@ impl Format {
     ///
     /// `openai`: a list of `tool` messages. `openai-responses`: a list of `function_call_output` items. `anthropic`:
     /// one `user` message of `tool_result` blocks. `gemini`: one `user` content of `functionResponse` parts. `mcp`: a
-    /// list of `CallToolResult`, with the id in `_meta`. `plain`: the outcomes. A failure is marked as one where the
+    /// list of `CallToolResult`, with the id in `_meta`. `toolcell`: the outcomes. A failure is marked as one where the
     /// format has a mark, and its text begins with `error` and its kind where it has none. What is no text goes
     /// through where the format has a place for it; elsewhere a note in brackets says what was there. What the format
     /// [has no place for](Self::has_place_for) is left out.
@@ -32,15 +32,16 @@ impl Format {
             Self::Anthropic => json!({ "role": "user", "content": each(anthropic) }),
             Self::Gemini => json!({ "role": "user", "parts": each(gemini) }),
             Self::Mcp => each(mcp).into(),
-            Self::Plain => json!(outcomes),
+            Self::Toolcell => json!(outcomes),
         }
     }
 
     /// Whether [`results`](Self::results) has this outcome. OpenAI and Anthropic refuse a whole request for one result
-    /// without the id of its call, and an id that the model did not write would be that of no call.
+    /// without the id of its call, and an id that the model did not write would be that of no call:
+    /// [`give_ids`](Self::give_ids) writes one into the message itself.
     pub fn has_place_for(self, outcome: &Outcome) -> bool {
         let needs_id = matches!(self, Self::OpenAi | Self::OpenAiResponses | Self::Anthropic);
-        !needs_id || !outcome.id.is_null()
+        !needs_id || !(outcome.id.is_null() || outcome.id == "")
     }
 }
 

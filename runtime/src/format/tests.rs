@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::budget::Budget;
@@ -37,7 +39,7 @@ fn message(format: Format, ids: &[Value]) -> Value {
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
                 "params": { "name": "f", "arguments": { "a": 1 } } })
         }),
-        Format::Plain => list(|id| json!({ "id": id, "name": "f", "arguments": { "a": 1 } })),
+        Format::Toolcell => list(|id| json!({ "id": id, "name": "f", "arguments": { "a": 1 } })),
     }
 }
 
@@ -67,7 +69,7 @@ fn every_name_is_its_format() {
     for format in Format::ALL {
         assert_eq!(format.name().parse::<Format>(), Ok(format));
     }
-    assert_eq!(Format::parse("toolcell"), Some(Format::Plain));
+    assert_eq!(Format::parse("plain"), None);
     assert_eq!("OpenAI".parse::<Format>(), Err(UnknownFormat));
 }
 
@@ -101,7 +103,7 @@ fn results_keep_the_order_and_the_ids() {
             Format::Anthropic => result["tool_use_id"].clone(),
             Format::Gemini => result["functionResponse"]["id"].clone(),
             Format::Mcp => result["_meta"]["toolcell/id"].clone(),
-            Format::Plain => result["id"].clone(),
+            Format::Toolcell => result["id"].clone(),
         };
         let kept: Vec<Value> = places.as_array().unwrap().iter().map(id).collect();
         // Gemini's own ids are text; a number is the position of a call without one.
@@ -124,7 +126,7 @@ fn what_is_no_call_is_passed_over() {
         (Format::Gemini, json!({ "parts": [{ "text": "x" }, { "function_call": null }] })),
         (Format::Gemini, json!({ "candidates": [{ "content": { "role": "model" } }] })),
         (Format::Mcp, json!([{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }])),
-        (Format::Plain, json!({ "calls": [] })),
+        (Format::Toolcell, json!({ "calls": [] })),
     ] {
         assert_eq!(format.parse_calls(&message), Ok(Vec::new()), "{message}");
     }
@@ -139,10 +141,73 @@ fn calls_without_ids_or_arguments_are_calls() {
         json!([{ "functionCall": { "name": "a" } }, { "text": "" }, { "functionCall": { "name": "b" } }]);
     assert_eq!(ids(Format::Gemini, parts), [json!(0), json!(1)]);
     assert_eq!(ids(Format::Mcp, json!([{ "name": "a" }, { "name": "b" }])), [json!("#0"), json!("#1")]);
-    assert_eq!(ids(Format::Plain, json!({ "name": "a" })), [Value::Null]);
+    assert_eq!(ids(Format::Toolcell, json!({ "name": "a" })), [Value::Null]);
     let calls =
         Format::Anthropic.parse_calls(&json!([{ "type": "tool_use", "id": "t", "name": "a" }])).unwrap();
     assert_eq!(calls[0].arguments, Arguments::Value(json!({})));
+}
+
+#[test]
+fn ids_of_gemini_that_tell_nothing_are_none() {
+    let ids = [json!(1), json!(""), json!(1.5), json!(true), json!({}), json!("x"), json!(4)];
+    let calls = Format::Gemini.parse_calls(&message(Format::Gemini, &ids)).unwrap();
+    let parsed: Vec<Value> = calls.iter().map(|call| call.id.clone()).collect();
+    assert_eq!(parsed, [json!(1), json!(2), json!(3), json!(5), json!(6), json!("x"), json!(4)]);
+    let outcomes: Vec<Outcome> = parsed.into_iter().map(|id| outcome(id, vec![text("x")], None)).collect();
+    let results = Format::Gemini.results(&outcomes);
+    let answered = column(&results["parts"], "/functionResponse/id");
+    assert_eq!(answered, ids.map(|id| if id == "x" { id } else { Value::Null }));
+}
+
+#[test]
+fn each_call_of_a_message_gets_an_id_of_its_own_and_keeps_the_one_it_has() {
+    let ids =
+        [json!("c"), json!(""), json!("c"), json!(null), json!(7), json!("call_1"), json!("d"), json!("old")];
+    for format in [Format::OpenAi, Format::OpenAiResponses, Format::Anthropic, Format::Gemini] {
+        let mut known = BTreeSet::from(["old".to_owned()]);
+        let mut written = message(format, &ids);
+        format.give_ids(&mut written, &mut known);
+        let calls = format.parse_calls(&written).unwrap();
+        let given: Vec<Value> = calls.iter().map(|call| call.id.clone()).collect();
+        let kept = |at: usize| [0, 5, 6].contains(&at);
+        if format == Format::Gemini {
+            assert!((0..8).all(|at| given[at].is_string() == kept(at)), "{given:?}");
+            continue;
+        }
+        assert_eq!(
+            given.iter().map(Value::to_string).collect::<BTreeSet<_>>().len(),
+            8,
+            "{format}: {given:?}"
+        );
+        assert!(
+            (0..8).all(|at| given[at].is_string() && (given[at] == ids[at]) == kept(at)),
+            "{format}: {given:?}"
+        );
+        assert!(!given.contains(&json!("old")) && known.len() == 9, "{known:?}");
+        // The message alone, and its list alone, are messages too.
+        let inner = match format {
+            Format::OpenAi => "/choices/0/message",
+            Format::OpenAiResponses => "/output",
+            _ => "/content",
+        };
+        let mut inner = written.pointer(inner).unwrap().clone();
+        format.give_ids(&mut inner, &mut known);
+        let again = format.parse_calls(&inner).unwrap();
+        assert!(again.iter().all(|call| !given.contains(&call.id)), "{format}: {inner}");
+    }
+    for odd in [
+        json!(null),
+        json!([1, null]),
+        json!({ "choices": [] }),
+        json!({ "content": 1 }),
+        json!({ "parts": {} }),
+    ] {
+        for format in Format::ALL {
+            let mut written = odd.clone();
+            format.give_ids(&mut written, &mut BTreeSet::new());
+            assert_eq!(written, odd, "{format}");
+        }
+    }
 }
 
 #[test]
@@ -154,6 +219,80 @@ fn a_message_of_another_outline_says_what_is_missing() {
             let error = format.parse_calls(&message).unwrap_err().to_string();
             assert!(error.contains(format.name()), "{format} {message}: {error}");
         }
+    }
+}
+
+#[test]
+fn a_message_of_another_format_is_told_by_its_name() {
+    let written = |format: Format| message(format, &[json!("1"), json!("2")]);
+    let list = |format: Format| match format {
+        Format::OpenAi => written(format)["choices"][0]["message"]["tool_calls"].clone(),
+        Format::OpenAiResponses => written(format)["output"].clone(),
+        Format::Anthropic => written(format)["content"].clone(),
+        Format::Gemini => written(format)["candidates"][0]["content"]["parts"].clone(),
+        _ => written(format),
+    };
+    let said = |format: Format| match format {
+        Format::OpenAi => json!({ "choices": [{ "message": { "role": "assistant", "content": "hello" } }] }),
+        Format::OpenAiResponses => json!({ "output": [{ "type": "message", "content": [] }] }),
+        Format::Anthropic => {
+            json!({ "type": "message", "stop_reason": "end_turn", "content": [{ "type": "text", "text": "hello" }] })
+        }
+        Format::Gemini => json!({ "candidates": [{ "content": { "parts": [{ "text": "hello" }] } }] }),
+        Format::Mcp => json!([{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }]),
+        Format::Toolcell => json!({ "calls": [] }),
+    };
+    for named in Format::ALL {
+        assert_eq!(named.parse_calls(&written(named)).unwrap().len(), 2, "{named}");
+        assert_eq!(named.parse_calls(&said(named)), Ok(Vec::new()), "{named}");
+        for real in Format::ALL.into_iter().filter(|real| *real != named) {
+            for message in [written(real), list(real), said(real)] {
+                // Its calls have nothing but what those of others have too.
+                if real == Format::Toolcell && message.is_array() {
+                    continue;
+                }
+                let error = named.parse_calls(&message).unwrap_err().to_string();
+                assert!(
+                    error.contains(&format!("seems to be one in the format {real}")),
+                    "{named}: {error} {message}"
+                );
+            }
+        }
+        assert!(named.parse_calls(&json!([{}, "x"])).map_or(true, |calls| !calls.is_empty()), "{named}");
+    }
+    let text = json!([{ "type": "text", "text": "hello" }]);
+    for message in [json!({ "type": "message", "role": "assistant", "content": text }), text.clone()] {
+        assert_eq!(Format::Anthropic.parse_calls(&message), Ok(Vec::new()), "{message}");
+    }
+    let outdated =
+        json!({ "role": "assistant", "content": null, "function_call": { "name": "f", "arguments": "{}" } });
+    let error = Format::OpenAi.parse_calls(&outdated).unwrap_err().to_string();
+    assert!(error.contains("before `tool_calls`") && !error.contains("gemini"), "{error}");
+    let null = json!({ "role": "assistant", "content": "hello", "function_call": null });
+    assert_eq!(Format::OpenAi.parse_calls(&null), Ok(Vec::new()));
+}
+
+#[test]
+fn an_error_of_a_provider_is_told_as_one() {
+    for (message, told) in [
+        (
+            json!({ "type": "error", "error": { "type": "overloaded_error", "message": "too much" } }),
+            "provider: too much",
+        ),
+        (json!({ "error": "too much" }), "provider: too much"),
+        (json!({ "error": { "code": 429 } }), "error of the provider"),
+    ] {
+        for format in Format::ALL {
+            let error = format.parse_calls(&message).unwrap_err().to_string();
+            assert!(error.contains(told), "{format}: {error}");
+        }
+    }
+    for format in Format::ALL {
+        let mut whole = message(format, &[json!("1")]);
+        if let Some(whole) = whole.as_object_mut() {
+            whole.insert("error".to_owned(), Value::Null);
+        }
+        assert_eq!(format.parse_calls(&whole).unwrap().len(), 1, "{format}");
     }
 }
 
@@ -172,7 +311,7 @@ fn one_call_that_cannot_be_read_leaves_the_others() {
         (Format::Anthropic, json!({ "type": "tool_use", "id": "1", "name": 1 }), "content[0] has no `name`"),
         (Format::Gemini, json!({ "functionCall": { "id": "1" } }), "parts[0] has no `name`"),
         (Format::Mcp, json!({ "id": "1", "method": "tools/call" }), "[0] has no `params`"),
-        (Format::Plain, json!({ "id": "1" }), "[0] has no `name`"),
+        (Format::Toolcell, json!({ "id": "1" }), "[0] has no `name`"),
     ] {
         let mut whole = message(format, &[json!("2")]);
         let list = match format {
@@ -195,7 +334,7 @@ fn one_call_that_cannot_be_read_leaves_the_others() {
 fn an_id_that_was_rounded_is_none() {
     let text = r#"[{"id":123456789012345678901234567890,"name":"a"},{"id":123456789012345678901234567891,"name":"b"},
         {"id":1.5,"name":"c"},{"id":18446744073709551615,"name":"d"},{"id":-9223372036854775808,"name":"e"}]"#;
-    let calls = Format::Plain.parse_calls(&serde_json::from_str(text).unwrap()).unwrap();
+    let calls = Format::Toolcell.parse_calls(&serde_json::from_str(text).unwrap()).unwrap();
     let ids: Vec<Value> = calls.iter().map(|call| call.id.clone()).collect();
     assert_eq!(ids, [Value::Null, Value::Null, Value::Null, json!(u64::MAX), json!(i64::MIN)]);
     let are_refused: Vec<bool> = calls.iter().map(|call| call.problem().is_some()).collect();
@@ -204,6 +343,9 @@ fn an_id_that_was_rounded_is_none() {
 
 #[test]
 fn a_result_without_the_id_of_its_call_has_no_place_at_a_provider() {
+    let empty = outcome(json!(""), vec![text("x")], None);
+    let needing = [Format::OpenAi, Format::OpenAiResponses, Format::Anthropic];
+    assert!(Format::ALL.iter().all(|format| format.has_place_for(&empty) != needing.contains(format)));
     let outcomes = [outcome(Value::Null, vec![text("x")], None), outcome(json!("c"), vec![text("y")], None)];
     for (format, kept) in [
         (Format::OpenAi, json!(["c"])),
@@ -211,7 +353,7 @@ fn a_result_without_the_id_of_its_call_has_no_place_at_a_provider() {
         (Format::Anthropic, json!(["c"])),
         (Format::Gemini, json!([null, "c"])),
         (Format::Mcp, json!([null, "c"])),
-        (Format::Plain, json!([null, "c"])),
+        (Format::Toolcell, json!([null, "c"])),
     ] {
         let results = format.results(&outcomes);
         let ids: Vec<Value> = match format {
@@ -220,7 +362,7 @@ fn a_result_without_the_id_of_its_call_has_no_place_at_a_provider() {
             Format::Anthropic => column(&results["content"], "/tool_use_id"),
             Format::Gemini => column(&results["parts"], "/functionResponse/id"),
             Format::Mcp => column(&results, "/_meta/toolcell~1id"),
-            Format::Plain => column(&results, "/id"),
+            Format::Toolcell => column(&results, "/id"),
         };
         assert_eq!(json!(ids), kept, "{format}");
         assert_eq!(format.has_place_for(&outcomes[0]), ids.len() == 2, "{format}");
@@ -249,7 +391,7 @@ fn a_failure_is_marked_and_what_came_before_it_stays() {
         (&json!(true), &json!("too slow"))
     );
     assert_eq!(results(Format::Mcp)[0]["isError"], true);
-    assert_eq!(results(Format::Plain)[0]["error"]["kind"], "timeout");
+    assert_eq!(results(Format::Toolcell)[0]["error"]["kind"], "timeout");
 }
 
 #[test]

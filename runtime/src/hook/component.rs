@@ -8,14 +8,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Events, Hook, HookCall, HookResult, Post, Pre, async_trait};
+use super::clock::{Pause, Wanted};
+use super::guard::Unready;
+use super::{Events, Hook, HookCall, HookResult, HostHandle, Post, Pre, async_trait};
 use crate::call::{Content, Ended, Response, Returned};
 use crate::error::{Error, Result};
 use crate::limits::{EffectiveLimits, Limit, Limits};
 use crate::output::EventSinks;
 use crate::sandbox::{
-    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Meter, chosen_output,
-    content_block,
+    CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Meter, Prepared, Sandbox,
+    chosen_output, content_block,
 };
 use crate::schema::Signature;
 use crate::tool::{LoadedComponent, LoadedHook, load_hook};
@@ -26,7 +28,8 @@ const DEFAULT_MEMORY: u64 = 64 << 20;
 /// A component that exports `toolcell:tool/hook`, and is asked before and after calls.
 ///
 /// Each time it runs in a new cell: without directories, network and environment, with the configuration values that it
-/// is given here, under the limits of tools, and no longer than the hook's timeout. It can pass, add metadata, rewrite,
+/// is given here, under the limits of tools, and no longer than the hook's timeout, in which waiting for a cell and for its
+/// native code does not count. It can pass, add metadata, rewrite,
 /// deny and ask, and replace, enrich or withhold a result; it has no way to say that a call is allowed.
 pub struct ComponentHook {
     component: Arc<LoadedComponent>,
@@ -126,17 +129,28 @@ impl ComponentHook {
         Self { component: Arc::new(component), pre, post, limits: Arc::default(), dirs }.limits(Limits::new())
     }
 
+    fn meter(&self) -> Meter {
+        if self.limits.fuel().is_some() { Meter::Fuel } else { Meter::Epoch }
+    }
+
+    /// Its native code, made in a task of its own: whoever waits next goes on where this one gave up.
+    async fn prepared(&self, sandbox: &Arc<Sandbox>) -> HookResult<Arc<Prepared>> {
+        let (component, preparing, meter) = (Arc::clone(&self.component), Arc::clone(sandbox), self.meter());
+        let ready = sandbox.handle().spawn(async move { component.prepared(&preparing, meter).await });
+        Ok(ready.await??)
+    }
+
     async fn asked(&self, call: &HookCall, entrance: &Arc<Entrance>, arguments: Value) -> HookResult<Value> {
         let sandbox = call.host.sandbox();
-        let meter = if self.limits.fuel().is_some() { Meter::Fuel } else { Meter::Epoch };
-        let (component, preparing) = (Arc::clone(&self.component), Arc::clone(sandbox));
-        // A task of its own: a component that takes longer to compile than the hook may take is there for the next call.
-        let ready = sandbox.handle().spawn(async move { component.prepared(&preparing, meter).await });
-        let prepared = ready.await??;
+        let prepared = match self.component.prepared_before(self.meter()) {
+            Some(prepared) => prepared,
+            None => call.clock.stopped(Pause::Host(Wanted::Code), self.prepared(sandbox)).await?,
+        };
         let export = prepared
             .function(Some(&entrance.interface), entrance.function)
             .ok_or("the component does not export its function")?;
-        let permit = call.host.admit(call.deadline()).await.map_err(|busy| busy.message)?;
+        let admitted = call.clock.stopped(Pause::Host(Wanted::Cell), call.host.admit(call.deadline())).await;
+        let permit = admitted.map_err(Unready)?;
         let function = Function { export, signature: Arc::clone(&entrance.signature), typed: None };
         let cell = Cell {
             prepared,
@@ -165,6 +179,10 @@ impl Hook for ComponentHook {
 
     fn events(&self) -> Events {
         Events::PRE.and(Events::POST)
+    }
+
+    async fn warm(&self, host: &HostHandle) -> HookResult<()> {
+        self.prepared(host.sandbox()).await.map(drop)
     }
 
     async fn pre(&self, call: &HookCall) -> HookResult<Pre> {

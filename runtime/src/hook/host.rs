@@ -22,21 +22,23 @@ pub(crate) trait Host: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, CallError>> + Send + '_>>;
 }
 
-/// The host, where a call carries it along.
+/// The runtime that a hook belongs to. Only the shipped hooks ask it for something.
 #[derive(Clone)]
-pub(crate) struct HostHandle(Arc<dyn Host>);
+pub struct HostHandle(Arc<dyn Host>);
 
 impl HostHandle {
-    pub fn new(host: Arc<impl Host + 'static>) -> Self {
+    pub(crate) fn new(host: Arc<impl Host + 'static>) -> Self {
         Self(host)
     }
-}
 
-impl std::ops::Deref for HostHandle {
-    type Target = dyn Host;
+    /// Where cells run and timers are made.
+    pub(crate) fn sandbox(&self) -> &Arc<Sandbox> {
+        self.0.sandbox()
+    }
 
-    fn deref(&self) -> &Self::Target {
-        &*self.0
+    /// A place for a cell, at the latest at `deadline`; `busy` without.
+    pub(crate) async fn admit(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, CallError> {
+        self.0.admit(deadline).await
     }
 }
 

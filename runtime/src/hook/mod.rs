@@ -1,11 +1,12 @@
 //! Hooks: an operator's code before, around and after a call. A hook narrows what a call may do; none widens it.
 //!
 //! In reading order: [`Hook`] is what an embedder writes, `decision` what it answers, [`HookEntry`] where it applies,
-//! `next` the rest of a call as a hook around it sees it, `guard` what keeps a hook from harming the runtime, `host`
-//! what the shipped hooks need of the runtime. The shipped hooks are [`CommandHook`], [`ComponentHook`], [`RetryHook`],
+//! `next` the rest of a call as a hook around it sees it, `guard` what keeps a hook from harming the runtime, `clock`
+//! what of a hook's time is its own, `host` what the shipped hooks need of the runtime. The shipped hooks are [`CommandHook`], [`ComponentHook`], [`RetryHook`],
 //! [`CacheHook`] and [`RateLimitHook`]; `configured` makes them from a configuration.
 
 mod cache;
+mod clock;
 mod command;
 mod component;
 mod configured;
@@ -24,15 +25,17 @@ use serde_json::Value;
 
 pub use async_trait::async_trait;
 pub use cache::CacheHook;
+pub(crate) use clock::Clock;
 pub use command::CommandHook;
 pub use component::ComponentHook;
 pub use decision::{Objection, Post, Pre};
 pub use entry::HookEntry;
 pub(crate) use entry::Placement;
-pub(crate) use guard::{Failure, guarded};
-pub(crate) use host::{Host, HostHandle};
+pub(crate) use guard::{Failure, Time, guarded};
+pub(crate) use host::Host;
+pub use host::HostHandle;
 pub use next::Next;
-pub(crate) use next::{Core, around};
+pub(crate) use next::{Core, around, held};
 pub use rate_limit::{RateLimitHook, Scope};
 pub use retry::RetryHook;
 
@@ -60,6 +63,13 @@ pub trait Hook: Send + Sync + 'static {
         Events::ALL
     }
 
+    /// Makes ready what would keep the first call waiting; [`Runtime::warm`](crate::Runtime::warm) does it, and calls do not
+    /// rely on it. The default is nothing.
+    async fn warm(&self, host: &HostHandle) -> HookResult<()> {
+        let _ = host;
+        Ok(())
+    }
+
     /// Before the call, with its canonical arguments. An error, a panic or a timeout denies the call.
     async fn pre(&self, call: &HookCall) -> HookResult<Pre> {
         let _ = call;
@@ -74,7 +84,8 @@ pub trait Hook: Send + Sync + 'static {
     }
 
     /// After the call, also after a failure or a timeout, unless it was refused. An error, a panic or a timeout is
-    /// reported in `warnings`, and the response stays as it was.
+    /// reported in `warnings`, and the response stays as it was. What a hook inside of this one withheld is not in
+    /// `response`, which then is the failure that says so.
     async fn post(&self, call: &HookCall, response: &Response) -> HookResult<Post> {
         let _ = (call, response);
         Ok(Post::Accept)
@@ -123,6 +134,8 @@ pub struct HookCall {
     pub(crate) user: Option<String>,
     pub(crate) deadline: Instant,
     pub(crate) host: HostHandle,
+    /// Stands still while a shipped hook waits for the host.
+    pub(crate) clock: Arc<Clock>,
 }
 
 impl HookCall {

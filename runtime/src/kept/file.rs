@@ -3,7 +3,9 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params,
@@ -14,6 +16,11 @@ use crate::policy::ensure_private;
 
 /// How long the values of a session stay that is not used any more.
 const SESSION_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How long whoever waits for the file sleeps before it looks again, and up to as much again. The file itself has no queue: one
+/// who changes it without end leaves it for some 50 µs between two changes of a millisecond, so that whoever looks this often
+/// has a turn after some dozens of looks. What the database would do by itself, a tenth of a second in the end, starves.
+const LOOK: Duration = Duration::from_micros(500);
 
 /// The version of the tables, in the file's own number for that.
 const VERSION: i64 = 1;
@@ -31,6 +38,8 @@ PRAGMA user_version = 1;";
 pub(crate) struct File {
     connection: Connection,
     scope: String,
+    /// Milliseconds for which others may be waited for.
+    patience: Arc<AtomicU64>,
 }
 
 impl File {
@@ -45,12 +54,13 @@ impl File {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(path, flags).map_err(told)?;
-        connection.busy_timeout(patience).map_err(told)?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(told)?;
+        let patience = Arc::new(AtomicU64::new(millis(patience)));
+        connection.busy_handler(Some(waiting(Arc::clone(&patience)))).map_err(told)?;
         // A log beside the file: readers wait for nobody, and what was written when its call returned is on the disk.
         connection.pragma_update(None, "journal_mode", "WAL").map_err(told)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(told)?;
-        let mut file = Self { connection, scope: scope.to_owned() };
+        let mut file = Self { connection, scope: scope.to_owned(), patience };
         file.prepare()?;
         Ok(file)
     }
@@ -73,8 +83,8 @@ impl File {
         }
     }
 
-    pub fn patience(&mut self, patience: Duration) -> Kept<()> {
-        self.connection.busy_timeout(patience).map_err(told)
+    pub fn patience(&self, patience: Duration) {
+        self.patience.store(millis(patience), Ordering::Relaxed);
     }
 
     pub fn get(&self, bucket: &str, key: &str) -> Kept<Option<Vec<u8>>> {
@@ -165,6 +175,27 @@ impl File {
     fn write(&mut self) -> Kept<Transaction<'_>> {
         self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)
     }
+}
+
+/// Waits a moment, and says whether to look again whether the file is free.
+fn waiting(patience: Arc<AtomicU64>) -> impl FnMut(i32) -> bool + Send + 'static {
+    let mut began = Instant::now();
+    move |looked| {
+        if looked == 0 {
+            began = Instant::now();
+        }
+        if millis(began.elapsed()) >= patience.load(Ordering::Relaxed) {
+            return false;
+        }
+        // Not in step with others that wait, or with whoever has it.
+        let part = u32::from(began.elapsed().subsec_nanos().to_le_bytes()[0]);
+        std::thread::sleep(LOOK.saturating_add(LOOK.saturating_mul(part) / 256));
+        true
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Changes that are made together. What is not committed is undone when the transaction is dropped.

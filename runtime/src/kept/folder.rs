@@ -35,6 +35,16 @@ pub struct KeptScope {
     pub changed: u64,
 }
 
+/// What was removed of a component.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cleared {
+    /// Its scopes.
+    pub scopes: Vec<KeptScope>,
+    /// Why its file could not be read, if it could not: it was removed whole.
+    pub unreadable: Option<String>,
+}
+
 impl StateFolder {
     /// The folder at `path`, which need not be there.
     pub fn at(path: impl Into<PathBuf>) -> Self {
@@ -61,11 +71,20 @@ impl StateFolder {
         Ok(all)
     }
 
-    /// Removes what `component` keeps, of all sessions and for good, or of one session; what was removed.
+    /// The names of all components that keep something, also of those whose file cannot be read.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn components(&self) -> Result<Vec<String>> {
+        Ok(self.files()?.iter().map(|path| component_of(path)).collect())
+    }
+
+    /// Removes what `component` keeps, of all sessions and for good, or of one session. A file that cannot be read is removed
+    /// whole, unless only one session's values are to go.
     ///
     /// # Errors
     /// When nothing is there, or its file cannot be read or written.
-    pub fn clear(&self, component: &str, session: Option<&str>) -> Result<Vec<KeptScope>> {
+    pub fn clear(&self, component: &str, session: Option<&str>) -> Result<Cleared> {
         let nothing = |what: String| Err(Error::State { path: self.path.clone(), message: what });
         let named =
             |path: &PathBuf| path.file_name().is_some_and(|name| name == file_name(component).as_str());
@@ -76,7 +95,14 @@ impl StateFolder {
         else {
             return nothing(format!("no component `{component}` keeps anything"));
         };
-        let mut removed = scopes(path).map_err(|error| wrong(path, &error))?;
+        let mut removed = match (scopes(path), session) {
+            (Ok(scopes), _) => scopes,
+            (Err(KeepError::Failed(why)), None) => {
+                remove(path)?;
+                return Ok(Cleared { unreadable: Some(why), ..Cleared::default() });
+            }
+            (Err(error), _) => return Err(wrong(path, &error)),
+        };
         removed.retain(|scope| session.is_none() || scope.session.as_deref() == session);
         if let (Some(session), []) = (session, removed.as_slice()) {
             return nothing(format!("the component `{component}` keeps nothing for a session `{session}`"));
@@ -86,7 +112,7 @@ impl StateFolder {
             file.forget(&name_of(scope)).map_err(|error| wrong(path, &error))?;
         }
         file.shrink();
-        Ok(removed)
+        Ok(Cleared { scopes: removed, unreadable: None })
     }
 
     /// The files of components, in order of their names.
@@ -116,6 +142,21 @@ fn component_of(path: &Path) -> String {
     }
 }
 
+/// Removes a file with what the database puts beside it.
+fn remove(path: &Path) -> Result<()> {
+    for end in ["-wal", "-shm", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match std::fs::remove_file(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::file("remove", path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn scopes(path: &Path) -> std::result::Result<Vec<KeptScope>, KeepError> {
     let component = component_of(path);
     let file = File::open(path, "", PATIENCE)?;
@@ -136,5 +177,11 @@ fn name_of(scope: &KeptScope) -> String {
 }
 
 fn wrong(path: &Path, error: &KeepError) -> Error {
-    Error::State { path: path.to_owned(), message: error.to_string() }
+    let advice = match error {
+        KeepError::Failed(_) => {
+            format!("; `toolcell state clear {}` removes it with all that is in it", component_of(path))
+        }
+        _ => String::new(),
+    };
+    Error::State { path: path.to_owned(), message: format!("{error}{advice}") }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::policy::{Digest, StateScope};
 #[cfg(feature = "state")]
-pub use folder::{KeptScope, StateFolder};
+pub use folder::{Cleared, KeptScope, StateFolder};
 use memory::Memory;
 
 /// Bytes of a key.
@@ -25,6 +25,7 @@ const PAGE: usize = 1000;
 const ENTRY_BYTES: u64 = 64;
 
 /// Why something could not be kept or found.
+#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "some of it is what goes wrong with files"))]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeepError {
     /// It would be more than the component may keep.
@@ -108,14 +109,17 @@ impl Store {
             #[cfg(feature = "state")]
             Place::File { file, scope } => file::File::open(file, scope, patience).map(Self::File),
             #[cfg(not(feature = "state"))]
-            Place::File { .. } => Err(KeepError::Wrong("this build keeps nothing between calls")),
+            Place::File { .. } => {
+                let _ = patience;
+                Err(KeepError::Wrong("this build keeps nothing between calls"))
+            }
         }
     }
 
     /// For how long other processes may be waited for.
-    pub fn patience(&mut self, patience: Duration) -> Kept<()> {
+    pub fn patience(&self, patience: Duration) {
         match self {
-            Self::Memory(_) => Ok(()),
+            Self::Memory(_) => _ = patience,
             #[cfg(feature = "state")]
             Self::File(file) => file.patience(patience),
         }

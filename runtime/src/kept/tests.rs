@@ -110,7 +110,9 @@ fn places_are_apart() {
 mod files {
     use std::io::{BufRead as _, BufReader};
     use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::ExitStatusExt as _;
     use std::process::{Child, Command, Stdio};
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{SystemTime, UNIX_EPOCH};
 
     use super::*;
@@ -170,6 +172,7 @@ mod files {
     /// Stores that processes are killed over at the same time, and how often.
     const STORES: u64 = 4;
     const ROUNDS: u64 = 25;
+    const _: () = assert!(STORES * ROUNDS * 2 == 200);
 
     /// Kills counting processes over and over, two at a time: nothing that was kept is lost, no pair is torn, nothing is
     /// damaged.
@@ -179,19 +182,17 @@ mod files {
         let seed = u64::from(now.subsec_nanos()) << 8;
         let killing = |store| std::thread::spawn(move || kill_over_and_over(seed.wrapping_add(store)));
         let all: Vec<_> = (0..STORES).map(killing).collect();
-        let kills: u64 = all.into_iter().map(|thread| thread.join().unwrap()).sum();
-        assert_eq!(kills, 200);
+        all.into_iter().for_each(|thread| thread.join().unwrap());
     }
 
-    fn kill_over_and_over(seed: u64) -> u64 {
+    fn kill_over_and_over(seed: u64) {
         let folder = tempfile::tempdir().unwrap();
-        let (mut known, mut kills) = (0, 0);
+        let mut known = 0;
         for round in 0..ROUNDS {
             let children = [0, 1].map(|_| counting(folder.path()));
             for (child, random) in children.into_iter().zip([random(seed, round), random(!seed, round)]) {
                 // Whatever was said is kept, also what nobody had read when it was killed.
                 known = known.max(killed(child, random));
-                kills += 1;
             }
             let mut store = Store::open(&place(folder.path(), "persistent"), PATIENCE).unwrap();
             let number = |key: &str| -> u64 {
@@ -208,7 +209,6 @@ mod files {
             unreachable!("it is a file")
         };
         assert_eq!(file.integrity(), "ok", "seed {seed}");
-        kills
     }
 
     fn counting(folder: &Path) -> Child {
@@ -230,7 +230,8 @@ mod files {
         let before = lines.by_ref().filter_map(number).take(usize::try_from(random % 4).unwrap() + 1).max();
         std::thread::sleep(Duration::from_micros((random >> 8) % 3_000));
         child.kill().unwrap();
-        child.wait().unwrap();
+        // One that failed by itself was not killed.
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
         before.max(lines.filter_map(number).max()).unwrap_or(0)
     }
 
@@ -271,27 +272,65 @@ mod files {
         };
         let all = shown();
         assert!(all[0].starts_with("Strange____name-") && all[0].ends_with(" None 1 66"), "{all:?}");
-        let damaged = "the state in FOLDER/damaged-0123.db: the store cannot be used (its file is damaged)";
+        let damaged = "the state in FOLDER/damaged-0123.db: the store cannot be used (its file is damaged); \
+            `toolcell state clear damaged-0123` removes it with all that is in it";
         let rest = ["my-tool None 2 133", "my-tool Some(\"s\") 1 66", "my-tool Some(\"t\") 1 66"];
         assert_eq!(all[1..], [[damaged].as_slice(), &rest].concat());
-        assert_eq!(folder.clear("my-tool", Some("s")).unwrap().len(), 1);
+        assert_eq!(folder.clear("my-tool", Some("s")).unwrap().scopes.len(), 1);
         assert_eq!(shown()[2..], [rest[0], rest[2]]);
         // Who has it open sees it gone, and goes on.
         let removed = folder.clear("my-tool", None).unwrap();
-        assert_eq!(removed.iter().map(|kept| kept.values).sum::<u64>(), 3);
+        assert_eq!(removed.scopes.iter().map(|kept| kept.values).sum::<u64>(), 3);
         assert_eq!(store.get("b", "x").unwrap(), None);
         store.set("b", &entries(&[("x", "1")]), ROOM).unwrap();
         assert_eq!(shown()[2..], ["my-tool None 1 66"]);
         let strange = all[0].split(' ').next().unwrap();
-        assert_eq!(folder.clear(strange, None).unwrap().len(), 1);
+        assert_eq!(folder.clear(strange, None).unwrap().scopes.len(), 1);
         for (component, session, told) in [
             ("other", None, "no component `other` keeps anything"),
             ("../my-tool", None, "no component `../my-tool` keeps anything"),
             ("my-tool", Some("persistent"), "keeps nothing for a session `persistent`"),
-            ("damaged-0123", None, "its file is damaged"),
+            ("damaged-0123", Some("s"), "its file is damaged"),
         ] {
             let refused = folder.clear(component, session).unwrap_err().to_string();
             assert!(refused.contains(told), "{refused}");
+        }
+        assert!(folder.components().unwrap().contains(&"damaged-0123".to_owned()));
+        let cleared = folder.clear("damaged-0123", None).unwrap();
+        assert_eq!(cleared.unreadable.as_deref(), Some("its file is damaged"));
+        assert!(!folder.components().unwrap().contains(&"damaged-0123".to_owned()));
+    }
+
+    #[test]
+    fn whoever_changes_values_without_end_leaves_others_their_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (place, is_over) = (place(folder.path(), &format!("session {number}")), &is_over);
+                scope.spawn(move || {
+                    let mut store = Store::open(&place, PATIENCE).unwrap();
+                    while !is_over.load(Ordering::Relaxed) {
+                        store.increment("b", "n", 1, ROOM).unwrap();
+                    }
+                });
+            }
+            let _over = Over(&is_over);
+            for _ in 0..20 {
+                // As each call does it, opening included.
+                let mut store =
+                    Store::open(&place(folder.path(), "session own"), Duration::from_secs(1)).unwrap();
+                store.increment("b", "n", 1, ROOM).unwrap();
+            }
+        });
+    }
+
+    /// Ends what runs beside a test, however that ends.
+    struct Over<'a>(&'a AtomicBool);
+
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
         }
     }
 }

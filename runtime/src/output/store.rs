@@ -77,7 +77,17 @@ impl OutputStore {
         self
     }
 
-    /// Stores an output of `session` and makes room for it if need be. Fails if it alone exceeds the quota.
+    /// Whether what is asked of it waits for another machine, a few seconds at most.
+    pub(crate) fn waits(&self) -> bool {
+        match self.place {
+            Place::Folder(_) | Place::Memory(_) => false,
+            #[cfg(feature = "http")]
+            Place::Shared(_) => true,
+        }
+    }
+
+    /// Stores an output of `session` and makes room for it if need be. Fails if it alone exceeds the quota. A shared store is
+    /// waited for, a few seconds at most, as by [`open`](Self::open).
     pub fn put(&self, session: &str, bytes: &[u8]) -> Result<Handle> {
         if bytes.len() as u64 > self.quota.bytes {
             return Err(Error::Output(format!(

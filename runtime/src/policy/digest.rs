@@ -14,6 +14,11 @@ impl Digest {
     pub fn of(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }
+
+    /// The digest of what `hasher` was given.
+    pub(crate) fn of_all(hasher: Sha256) -> Self {
+        Self(hasher.finalize().into())
+    }
 }
 
 impl fmt::Display for Digest {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Secret;
-use super::target::{is_below, is_plain};
+#[cfg(feature = "http")]
+use super::target::is_below;
+use super::target::is_plain;
 use crate::error::{Error, Result};
 #[cfg(feature = "http")]
-use crate::net::Reach;
-use crate::net::{Origin, OriginPattern, Scheme, is_header_name};
+use crate::net::{Origin, Reach};
+use crate::net::{OriginPattern, Scheme, is_header_name};
 
 /// Headers that say where a message goes, where it ends, and what becomes of its connection: the host's alone.
 pub(crate) const HOST_HEADERS: [&str; 15] = [
@@ -169,6 +171,7 @@ impl HttpGrant {
     }
 
     /// Whether it fits a request.
+    #[cfg(feature = "http")]
     pub(crate) fn admits(&self, origin: &Origin, method: &str, path: &str) -> bool {
         let methods = &self.methods;
         self.origin.matches(origin)
@@ -281,6 +284,7 @@ mod tests {
         HttpGrant::to("https://api.example.org").unwrap()
     }
 
+    #[cfg(feature = "http")]
     #[test]
     fn a_request_fits_by_method_and_path() {
         let origin = Origin::parse("https://api.example.org").unwrap();

@@ -14,6 +14,7 @@ mod private;
 mod protect;
 mod rule;
 mod secret;
+mod switches;
 mod target;
 mod trust;
 
@@ -25,10 +26,10 @@ pub(crate) use deterministic::clock as deterministic_clock;
 pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
-#[cfg(feature = "http")]
-pub(crate) use http::is_never_sent;
+pub(crate) use http::FaultItem;
 pub use http::{Credential, HttpGrant};
-pub(crate) use http::{FaultItem, HOST_HEADERS};
+#[cfg(feature = "http")]
+pub(crate) use http::{HOST_HEADERS, is_never_sent};
 pub use narrowing::Narrowing;
 pub use pins::Pins;
 pub use private::ensure_private;
@@ -38,6 +39,7 @@ pub use rule::{
 };
 pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
+pub use switches::Switches;
 #[cfg(feature = "http")]
 pub(crate) use target::leads_elsewhere;
 pub use trust::TrustStore;

@@ -117,6 +117,14 @@ impl PrivateFile {
         })
     }
 
+    /// What is wrong with the file, if something is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn damage<C: Default + DeserializeOwned>(&self) -> Result<Option<Error>> {
+        Ok(self.content::<C>()?.err().map(|wrong| self.unusable(wrong)))
+    }
+
     /// The content to be changed by a call, under the lock: a damaged file is put aside, whole, and counts as empty.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 const MAX_ENCODED: usize = 4;
 
 /// Whether `path` is `prefix` or below it.
+#[cfg(feature = "http")]
 pub(super) fn is_below(path: &str, prefix: &str) -> bool {
     match path.strip_prefix(prefix) {
         Some(rest) => rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'),

@@ -2,11 +2,17 @@
 
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// More descendants than this are a bomb, which stays in its group.
+/// More descendants than this are a bomb; the others are met in the next round, or with their group.
 const MAX_DESCENDANTS: usize = 1000;
+
+/// Rounds in which descendants are looked for, and the pause between them: what is killed is gone within a few, and
+/// whoever drops a call waits no longer than this for one that hangs in the kernel.
+const ROUNDS: usize = 100;
+const PAUSE: Duration = Duration::from_micros(500);
 
 /// A program with its process group; dropping it ends both.
 pub(crate) struct Group(Option<Child>);
@@ -33,7 +39,10 @@ impl Group {
     /// When the kernel does not say how it ended.
     pub fn finish(mut self) -> io::Result<ExitStatus> {
         let mut child = self.0.take().ok_or(io::ErrorKind::NotFound)?;
-        kill(&child);
+        // What has ended has no children any more: only its group is known by its number.
+        if let Some(leader) = pid(&child) {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
         child.wait()
     }
 }
@@ -50,34 +59,58 @@ impl Drop for Group {
     }
 }
 
-/// Kills everything in the group of `leader`, which must not have been reaped, and what left the group and can be found.
+/// Kills everything in the group of `leader`, which must not have been reaped, and what left the group and is still below
+/// it. The leader goes last: stopped, it starts nothing, reaps nothing, so that no number comes to mean another process,
+/// and gets what those before leave behind, if it adopts.
 fn kill(leader: &Child) {
     let Some(leader) = pid(leader) else { return };
-    let descendants = descendants(leader);
-    let _ = kill_process_group(leader, Signal::KILL);
-    for descendant in descendants {
-        let _ = kill_process(descendant, Signal::KILL);
+    for _ in 0..ROUNDS {
+        let living = stopped_below(leader);
+        if living.is_empty() && is_still(leader) {
+            break;
+        }
+        for descendant in living {
+            let _ = kill_process(descendant, Signal::KILL);
+        }
+        std::thread::sleep(PAUSE);
     }
+    let _ = kill_process_group(leader, Signal::KILL);
 }
 
 fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// The processes below `leader`, by what the kernel says of the children of each.
-fn descendants(leader: Pid) -> Vec<Pid> {
-    let mut found = Vec::new();
+/// The living processes below `leader`, by what the kernel says of the children of each, which is stopped first: it starts
+/// no others meanwhile.
+fn stopped_below(leader: Pid) -> Vec<Pid> {
+    let mut living = Vec::new();
     let mut unseen = vec![leader];
     while let Some(parent) = unseen.pop() {
+        let _ = kill_process(parent, Signal::STOP);
         for child in children(parent) {
-            if found.len() >= MAX_DESCENDANTS {
-                return found;
+            if living.len() >= MAX_DESCENDANTS {
+                return living;
             }
-            found.push(child);
-            unseen.push(child);
+            if !matches!(state(child), None | Some('Z' | 'X')) {
+                living.push(child);
+                unseen.push(child);
+            }
         }
     }
-    found
+    living
+}
+
+/// Whether a process that was told to stop has, or has ended.
+fn is_still(process: Pid) -> bool {
+    matches!(state(process), None | Some('T' | 't' | 'Z' | 'X'))
+}
+
+/// The kernel's letter for what a process does; none if there is none.
+fn state(process: Pid) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    // After the name in brackets, which may have brackets and spaces.
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 fn children(parent: Pid) -> Vec<Pid> {

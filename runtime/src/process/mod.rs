@@ -2,7 +2,9 @@
 //!
 //! Each leads a process group of its own, has the environment that it was given and nothing of this process's, and is
 //! killed with everything in its group. A descendant that leaves the group (`setsid`) is killed with it as long as the
-//! processes between it and the program are there; one whose parents have ended is out of reach without privileges.
+//! processes between it and the program are there. A hook's program adopts those whose parents end before, so that they are
+//! killed with it too; what it leaves in a group of its own when it ends by itself is out of reach without privileges.
+//! Nothing of this is a setting of this process, which may be an embedder's.
 
 mod group;
 
@@ -16,6 +18,7 @@ use std::process::{Command, Stdio};
 use std::sync::{PoisonError, RwLock};
 
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
+use rustix::process::{getpid, set_child_subreaper};
 
 use crate::config::{HOOK_PATH, find_program};
 pub(crate) use group::Group;
@@ -61,6 +64,21 @@ impl std::fmt::Debug for Program {
 impl Program {
     /// Starts it with a pipe for each of its streams. Blocks until the kernel has loaded the program.
     pub fn start(&self) -> Result<Group, Unstarted> {
+        spawned(self.command()?)
+    }
+
+    /// The same for a program that does not run for long: it adopts every descendant whose parent ends, so that none leaves
+    /// it while it runs. It reaps none of them, which is no harm to it, and would fill the table of one that serves for days.
+    pub fn start_adopting(&self) -> Result<Group, Unstarted> {
+        let mut command = self.command()?;
+        let adopt = || Ok(set_child_subreaper(Some(getpid()))?);
+        // SAFETY: between fork and exec this makes two system calls, and allocates nothing. It holds for the program that
+        // is loaded then, and for none of its children.
+        unsafe { command.pre_exec(adopt) };
+        spawned(command)
+    }
+
+    fn command(&self) -> Result<Command, Unstarted> {
         let (name, arguments) =
             self.command.split_first().ok_or_else(|| Unstarted::Missing(String::new()))?;
         let folder = std::path::absolute(&self.folder).map_err(Unstarted::Start)?;
@@ -79,9 +97,13 @@ impl Program {
             .stderr(Stdio::piped())
             .process_group(0);
         withhold_descriptors(&mut command).map_err(Unstarted::Start)?;
-        let _starting = STARTS.read().unwrap_or_else(PoisonError::into_inner);
-        command.spawn().map(Group::of).map_err(Unstarted::Start)
+        Ok(command)
     }
+}
+
+fn spawned(mut command: Command) -> Result<Group, Unstarted> {
+    let _starting = STARTS.read().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().map(Group::of).map_err(Unstarted::Start)
 }
 
 /// Keeps what this process was given itself, or opened for other children, out of the program. What Rust opens is closed

@@ -8,9 +8,14 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rustix::fs::{Access, access};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
+use super::permits::Permits;
+use super::recorder::MAX_BYTES;
 use super::{Called, Contents, End};
 use crate::error::{Error, Result};
 use crate::policy::Digest;
@@ -18,8 +23,15 @@ use crate::policy::Digest;
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// The largest file that is read: what a recorder may hold, with contents as base64 and their digests.
+/// The largest file that is read: what a recorder may hold, with contents as base64 or escaped, and their digests.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// The longest line that is read: a content, of which the component may be the largest.
+const MAX_LINE_BYTES: u64 = 256 << 20;
+
+/// The longest line that is read as data, which takes some thirty times its length in memory: the call with the largest
+/// arguments that are the default, the end with the largest result, or an event, whose contents are lines of their own.
+const MAX_DATA_BYTES: usize = 17 << 20;
 
 /// How every recording begins, of whatever version.
 const MARK: &str = "{\"toolcell_recording\":";
@@ -33,14 +45,23 @@ pub struct Recording {
     pub(crate) end: End,
     pub(crate) outcome: Value,
     pub(crate) unreplayable: Option<String>,
+    pub(crate) permits: Permits,
 }
 
 /// One thing that came from outside: what was asked for, and what the host said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
     pub ask: String,
-    pub answer: Value,
+    /// A document of JSON, as text: there may be very many.
+    pub answer: String,
+}
+
+/// The line of an event.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventLine {
+    ask: String,
+    answer: Value,
 }
 
 /// The line that says what was called.
@@ -61,6 +82,13 @@ struct Content {
     text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
+}
+
+/// The line after all others.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sum {
+    sum: String,
 }
 
 /// The line that says how it ended.
@@ -101,8 +129,10 @@ impl Recording {
     /// Whether `path` may be replaced by a recording: nothing is there, or an older one.
     ///
     /// # Errors
-    /// When something else is there, or cannot be read.
+    /// When something else is there, or cannot be read, and when nothing can be written there.
     pub fn may_be_written(path: &Path) -> Result<()> {
+        let writing = Access::WRITE_OK | Access::EXEC_OK;
+        access(folder_of(path), writing).map_err(|error| Error::file("write", path)(error.into()))?;
         let file = match open(path) {
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
@@ -121,7 +151,7 @@ impl Recording {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let write = || -> io::Result<()> {
             // The temporary file is created for its owner alone, and on the same file system.
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -133,39 +163,15 @@ impl Recording {
         write().map_err(Error::file("write", path))
     }
 
-    /// Reads one.
+    /// Reads one. Nobody vouches for what is in it: it is bounded, and reaches nothing that is not permitted.
     ///
     /// # Errors
     /// When the file is not there, is no recording, is of another version, or is damaged.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = open(path)?;
-        let mut lines = BufReader::new(file.take(MAX_FILE_BYTES));
-        let mut text = String::new();
-        let read = lines.read_line(&mut text);
-        let foreign = || wrong(path, "this is no recording of toolcell");
-        match read {
-            Ok(_) if text.starts_with(MARK) => {}
-            Err(error) if error.kind() != io::ErrorKind::InvalidData => {
-                return Err(Error::file("read", path)(error));
-            }
-            _ => return Err(foreign()),
-        }
-        let version = serde_json::from_str::<Value>(&text).ok();
-        match version.as_ref().and_then(|first| first.get("toolcell_recording")).and_then(Value::as_u64) {
-            Some(VERSION) => {}
-            Some(version) => {
-                let told = format!(
-                    "it is a recording of version {version}, and this toolcell reads version {VERSION}"
-                );
-                return Err(wrong(path, &told));
-            }
-            None => return Err(damaged(path)),
-        }
-        match lines.read_to_string(&mut text) {
-            Ok(_) => parse(&text).ok_or_else(|| damaged(path)),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(damaged(path)),
-            Err(error) => Err(Error::file("read", path)(error)),
-        }
+        Lines::of(path, open(path)?)?.recording().map_err(|problem| match problem {
+            Problem::Damaged => wrong(path, "the recording is damaged; record the call again"),
+            Problem::File(error) => Error::file("read", path)(error),
+        })
     }
 
     fn text(&self) -> io::Result<String> {
@@ -192,8 +198,8 @@ impl Recording {
             let base64 = plain.is_none().then(|| STANDARD.encode(bytes));
             line(serde_json::to_string(&Content { content, text: plain, base64 }))?;
         }
-        for event in &self.events {
-            line(serde_json::to_string(event))?;
+        for Event { ask, answer } in &self.events {
+            line(serde_json::to_string(ask).map(|ask| format!("{{\"ask\":{ask},\"answer\":{answer}}}")))?;
         }
         line(serde_json::to_string(&last))?;
         let sum = Digest::of(text.as_bytes()).to_string();
@@ -202,38 +208,120 @@ impl Recording {
     }
 }
 
-/// A whole recording; none if anything in it is not as it was written.
-fn parse(text: &str) -> Option<Recording> {
-    let (before, sum) = text.strip_suffix('\n')?.rsplit_once('\n')?;
-    let before = text.get(..before.len().checked_add(1)?)?;
-    let sum: Value = serde_json::from_str(sum).ok()?;
-    if sum.get("sum")?.as_str()? != Digest::of(before.as_bytes()).to_string() {
-        return None;
-    }
-    let mut lines = before.lines();
-    let first: First = serde_json::from_str(lines.next()?).ok()?;
-    let last: Last = serde_json::from_str(lines.next_back()?).ok()?;
-    let (mut contents, mut events) = (Contents::default(), Vec::new());
-    for line in lines {
-        if !line.starts_with("{\"content\":") {
-            events.push(serde_json::from_str(line).ok()?);
-            continue;
-        }
-        let Content { content, text, base64 } = serde_json::from_str(line).ok()?;
-        let bytes = match (text, base64) {
-            (Some(text), None) => text.into_bytes(),
-            (None, Some(base64)) => STANDARD.decode(base64).ok()?,
-            _ => return None,
+/// The lines of a file that begins as a recording does.
+struct Lines {
+    file: BufReader<io::Take<File>>,
+    line: Vec<u8>,
+    /// Of all lines before.
+    sum: Sha256,
+}
+
+/// Why a file that begins as a recording does is none.
+enum Problem {
+    Damaged,
+    File(io::Error),
+}
+
+impl Lines {
+    fn of(path: &Path, file: File) -> Result<Self> {
+        let mut lines = Self {
+            file: BufReader::new(file.take(MAX_FILE_BYTES)),
+            line: vec![0; MARK.len()],
+            sum: Sha256::new(),
         };
-        if contents.add(&bytes) != content {
+        let begins = lines.file.read_exact(&mut lines.line);
+        match begins {
+            Ok(()) if lines.line == MARK.as_bytes() => {}
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                return Err(Error::file("read", path)(error));
+            }
+            _ => return Err(wrong(path, "this is no recording of toolcell")),
+        }
+        lines.rest_of_line().map_err(Error::file("read", path))?;
+        let first: Option<Value> = lines.data();
+        match first.as_ref().and_then(|first| first.get("toolcell_recording")).and_then(Value::as_u64) {
+            Some(version) if version != VERSION => {
+                let told = format!(
+                    "it is a recording of version {version}, and this toolcell reads version {VERSION}"
+                );
+                Err(wrong(path, &told))
+            }
+            _ => Ok(lines),
+        }
+    }
+
+    /// All of it, if it is as it was written.
+    fn recording(mut self) -> std::result::Result<Recording, Problem> {
+        let First { called, .. } = self.data().ok_or(Problem::Damaged)?;
+        let (mut contents, mut events, mut bytes) = (Contents::default(), Vec::new(), 0_usize);
+        loop {
+            self.next()?;
+            if self.line.starts_with(b"{\"content\":") {
+                let content = self.content().ok_or(Problem::Damaged)?;
+                bytes = bytes.saturating_add(content.1.len());
+                if contents.add(&content.1) != content.0 {
+                    return Err(Problem::Damaged);
+                }
+            } else if self.line.starts_with(b"{\"ask\":") {
+                let EventLine { ask, answer } = self.data().ok_or(Problem::Damaged)?;
+                let event = Event { ask, answer: answer.to_string() };
+                bytes = bytes.saturating_add(event.ask.len()).saturating_add(event.answer.len());
+                events.push(event);
+            } else {
+                break;
+            }
+            if bytes > MAX_BYTES {
+                return Err(Problem::Damaged);
+            }
+        }
+        let Last { outcome, end, unreplayable } = self.data().ok_or(Problem::Damaged)?;
+        self.next()?;
+        let sum: Sum = self.data().ok_or(Problem::Damaged)?;
+        if sum.sum != Digest::of_all(self.sum).to_string() {
+            return Err(Problem::Damaged);
+        }
+        match self.file.fill_buf() {
+            Ok([]) => {}
+            Ok(_) => return Err(Problem::Damaged),
+            Err(error) => return Err(Problem::File(error)),
+        }
+        let permits = Permits::default();
+        Ok(Recording { called, contents, events, end, outcome, unreplayable, permits })
+    }
+
+    fn next(&mut self) -> std::result::Result<(), Problem> {
+        self.sum.update(&self.line);
+        self.line.clear();
+        self.rest_of_line().map_err(Problem::File)?;
+        if self.line.ends_with(b"\n") { Ok(()) } else { Err(Problem::Damaged) }
+    }
+
+    fn rest_of_line(&mut self) -> io::Result<()> {
+        self.file.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.line).map(drop)
+    }
+
+    fn data<T: DeserializeOwned>(&self) -> Option<T> {
+        if self.line.len() > MAX_DATA_BYTES {
             return None;
         }
+        serde_json::from_slice(self.line.strip_suffix(b"\n")?).ok()
     }
-    let Last { outcome, end, unreplayable } = last;
-    Some(Recording { called: first.called, contents, events, end, outcome, unreplayable })
+
+    fn content(&self) -> Option<(String, Vec<u8>)> {
+        let Content { content, text, base64 } = serde_json::from_slice(&self.line).ok()?;
+        match (text, base64) {
+            (Some(text), None) => Some((content, text.into_bytes())),
+            (None, Some(base64)) => Some((content, STANDARD.decode(base64).ok()?)),
+            _ => None,
+        }
+    }
 }
 
 /// Opens a regular file: a FIFO would never end, and would make the opening wait.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn open(path: &Path) -> Result<File> {
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
@@ -246,10 +334,6 @@ fn open(path: &Path) -> Result<File> {
         return Err(wrong(path, "the file is larger than any recording"));
     }
     Ok(file)
-}
-
-fn damaged(path: &Path) -> Error {
-    wrong(path, "the recording is damaged; record the call again")
 }
 
 fn wrong(path: &Path, message: &str) -> Error {

@@ -1,12 +1,14 @@
 //! Recordings: everything that one call got from outside, so that the call can be made again without the outside.
 //!
 //! In reading order: `answer` (what the host says, as a recording has it), `tape` (what host functions ask),
-//! `recorder` (making one), `player` (answering from one), `call` (what was called, and under what), `file`.
+//! `recorder` (making one), `player` (answering from one), `call` (what was called, and under what), `permits` (what a replay may
+//! have of whoever makes it), `file`.
 
 mod answer;
 mod call;
 mod difference;
 mod file;
+mod permits;
 mod player;
 mod recorder;
 mod tape;

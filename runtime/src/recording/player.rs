@@ -43,9 +43,10 @@ impl Player {
         let found = match self.recording.events.get(at.answered) {
             None => Err(Difference::event(number, NOTHING, ask)),
             Some(event) if event.ask != ask => Err(Difference::event(number, &event.ask, ask)),
-            Some(event) => T::from_tape(&event.answer, &self.recording.contents).ok_or_else(|| {
-                Difference::event(number, &event.answer.to_string(), "an answer of another kind")
-            }),
+            Some(event) => serde_json::from_str(&event.answer)
+                .ok()
+                .and_then(|answer| T::from_tape(&answer, &self.recording.contents))
+                .ok_or_else(|| Difference::event(number, &event.answer, "an answer of another kind")),
         };
         match &found {
             Ok(_) => at.answered = number,

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use super::file::{Event, Recording};
+use super::permits::Permits;
 use super::{Called, Contents, End, Taped};
 use crate::call::{Arguments, ErrorKind, Outcome};
 use crate::output::Redactor;
 
 /// All that one recording holds, in bytes: what a tool reads in one call, many times over.
-const MAX_BYTES: usize = 256 << 20;
+pub(super) const MAX_BYTES: usize = 256 << 20;
 
 /// Records one call: give it to [`Call::record`](crate::Call::record), and take the recording when the call has ended.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +61,7 @@ impl Recorder {
             end: std::mem::take(&mut making.end),
             outcome,
             unreplayable: why,
+            permits: Permits::default(),
         })
     }
 
@@ -127,7 +129,7 @@ impl Recorder {
             return making.fail("more came from outside than a recording holds, which is 256 MiB");
         }
         making.contents.append(contents);
-        making.events.push(Event { ask, answer });
+        making.events.push(Event { ask, answer: text });
     }
 
     /// Looks at bytes of which only the digest will be recorded.

@@ -1,37 +1,39 @@
 //! Step 10: what hooks make of an answer.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tracing::Instrument;
 
-use super::answer::{Answering, ended, replace};
+use super::answer::{Answering, ended as answered, replace};
 use super::whole::Whole;
 use crate::call::{Action, CallError, Ended, ErrorKind, Outcome, Step, Verdict, Warning};
-use crate::hook::{Failure, HookCall, HookEntry, Post, guarded};
+use crate::hook::{Failure, HookCall, HookEntry, Post, Time, guarded};
 use crate::telemetry;
 
 /// What a hook after the call gets though the time of the call is over: it still has to see how that ended.
 const LEAST_TIME: Duration = Duration::from_secs(1);
 
-/// The hooks after the call, the last registered first.
+/// The hooks after the call, the last registered first. None is skipped: one outside of a hook that withholds the result
+/// sees that it was withheld.
 pub(super) async fn post_hooks(
     hooks: &[Arc<HookEntry>],
     call: &HookCall,
     answering: &Answering<'_>,
-    end: Ended,
+    mut ended: Ended,
     whole: &Whole<'_>,
     outcome: &mut Outcome,
     verdicts: &mut Vec<Verdict>,
 ) -> Ended {
-    let mut response = answering.response(&call.tool, &end);
+    let mut response = answering.response(&call.tool, &ended);
     let mut is_changed = false;
     for entry in hooks.iter().rev() {
         let name = entry.name();
         let note = |action| Verdict::new(Step::PostHook, name, action);
         let span = telemetry::hook(name, "post");
-        let timeout = entry.timeout.min(whole.left().max(LEAST_TIME));
-        let deciding = guarded(entry.hook.post(call, &response), Some(timeout), whole.timers());
+        let end = Instant::now() + whole.left().max(LEAST_TIME);
+        let time = Time { own: Some(entry.timeout), end, clock: &call.clock };
+        let deciding = guarded(entry.hook.post(call, &response), time, whole.timers());
         let decision = tokio::select! {
             biased;
             decision = deciding.instrument(span.clone()) => decision,
@@ -65,7 +67,8 @@ pub(super) async fn post_hooks(
                 if let Some(reason) = withheld {
                     let message = format!("the tool ran, and its result is withheld: {reason}");
                     let help = format!("hook `{name}` withheld it");
-                    return withhold(end, CallError::new(ErrorKind::Denied, message).help(help));
+                    withhold(&mut ended, CallError::new(ErrorKind::Denied, message).help(help));
+                    (response, is_changed) = (answering.response(&call.tool, &ended), false);
                 }
             }
             Err(failure) => {
@@ -74,12 +77,13 @@ pub(super) async fn post_hooks(
                 if entry.redacts {
                     let message = "the tool ran, and its result is withheld, since a check of it failed";
                     let help = format!("hook `{name}`: {failure}");
-                    return withhold(end, CallError::new(ErrorKind::HookFailed, message).help(help));
+                    withhold(&mut ended, CallError::new(ErrorKind::HookFailed, message).help(help));
+                    (response, is_changed) = (answering.response(&call.tool, &ended), false);
                 }
             }
         }
     }
-    if is_changed { ended(end, response) } else { end }
+    if is_changed { answered(ended, response) } else { ended }
 }
 
 fn action_of(decision: &Result<Post, Failure>) -> &'static str {
@@ -92,10 +96,9 @@ fn action_of(decision: &Result<Post, Failure>) -> &'static str {
     }
 }
 
-/// The end without anything that the tool said.
-fn withhold(mut end: Ended, error: CallError) -> Ended {
+/// Takes everything that the tool said out of the end. The hooks outside of the one that wants it see this end.
+fn withhold(end: &mut Ended, error: CallError) {
     end.chunks = Vec::new();
     end.logs = Vec::new();
     end.end = Err(error);
-    end
 }

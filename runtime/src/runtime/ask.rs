@@ -11,7 +11,7 @@ use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{Action, CallError, ErrorKind, Outcome, Step, Verdict, Warning};
 use crate::error::Result;
-use crate::policy::{Answer, Approvals, Binding, Bound, Question, RuleSource};
+use crate::policy::{Answer, Approvals, Binding, Bound, Question, RuleSource, Scope};
 use crate::sandbox::catch_unwind;
 use crate::schema::without_secrets;
 use crate::tool::Tool;
@@ -48,12 +48,13 @@ impl Asking<'_> {
         };
         let binding = Binding::new(&bound, self.arguments).by_rule(self.rules);
         let session = self.call.session.state.name().map(str::to_owned);
-        match self.stored(move |approvals| approvals.allows(&binding, session.as_deref())).await? {
-            Ok(true) => {
-                verdicts.push(Verdict::new(Step::Approval, "given before", Action::Allow));
+        match self.stored(move |approvals| approvals.given(&binding, session.as_deref())).await? {
+            Ok(Some(given)) => {
+                let which = format!("{}, given as {}", given.scope.words(), given.id);
+                verdicts.push(Verdict::new(Step::Approval, "store", Action::Allow).reason(Some(which)));
                 return Ok(());
             }
-            Ok(false) => {}
+            Ok(None) => {}
             Err(error) => outcome.warnings.push(unkept(&error)),
         }
         let question = self.question(&digest);
@@ -63,20 +64,21 @@ impl Asking<'_> {
                 let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));
                 let answered = async { Ok(asked.await.unwrap_or(Answer::Deny(None))) };
                 let answer = self.whole.within_anywhere(answered).await?;
-                self.answered(answer, question, binding, outcome, verdicts).await
+                self.answered(approver.name(), answer, question, binding, outcome, verdicts).await
             }
         }
     }
 
     async fn answered(
         &self,
+        by: &str,
         answer: Answer,
         question: Question,
         binding: Binding,
         outcome: &mut Outcome,
         verdicts: &mut Vec<Verdict>,
     ) -> std::result::Result<(), CallError> {
-        let verdict = |action| Verdict::new(Step::Approval, "answer", action);
+        let verdict = |action| Verdict::new(Step::Approval, by, action);
         let scope = match &answer {
             Answer::Deny(reason) => {
                 verdicts.push(verdict(Action::Deny).reason(reason.clone()));
@@ -86,12 +88,12 @@ impl Asking<'_> {
                 verdicts.push(verdict(Action::Deny));
                 return Err(refused(None));
             }
-            Answer::Once => "once",
-            Answer::Session => "for the session",
-            Answer::Always => "always, exactly this",
-            Answer::AlwaysByRule => "always, by this rule",
+            Answer::Once => Scope::Once,
+            Answer::Session => Scope::Session,
+            Answer::Always => Scope::Always,
+            Answer::AlwaysByRule => Scope::ByRule,
         };
-        verdicts.push(verdict(Action::Allow).reason(Some(scope.to_owned())));
+        verdicts.push(verdict(Action::Allow).reason(Some(scope.words().to_owned())));
         if answer != Answer::Once {
             let kept = self.stored(move |approvals| approvals.remember(&question, &binding, &answer)).await?;
             if let Err(error) = kept {

@@ -1,6 +1,6 @@
 //! Several calls of one message of a model.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
@@ -170,18 +170,23 @@ impl IntoFuture for Batch {
     }
 }
 
-/// For each call why its outcome could not be told from another, if that is so.
+/// For each call why its outcome could not be told from another, if that is so. Calls are counted from 1, since where an id
+/// is missing nothing else tells which one is meant.
 fn without_own_id(calls: &[ToolCall]) -> Vec<Option<CallError>> {
     // By its JSON, in which 1 and "1" are two ids.
-    let mut known = HashSet::new();
-    let why = |call: &ToolCall| {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let why = |(at, call): (usize, &ToolCall)| {
+        let nth = at + 1;
         if call.id.is_null() || call.id == "" {
-            Some("the call has no id; give each call of a message one of its own")
-        } else if known.insert(call.id.to_string()) {
-            None
-        } else {
-            Some("an earlier call of the message has the same id; give each call one of its own")
+            return Some(format!("call {nth} of the message has no id; give each call one of its own"));
         }
+        let first = *known.entry(call.id.to_string()).or_insert(nth);
+        (first != nth).then(|| {
+            format!(
+                "call {nth} of the message has the same id as call {first}; give each call one of its own"
+            )
+        })
     };
-    calls.iter().map(why).map(|why| Some(CallError::new(ErrorKind::InvalidArguments, why?))).collect()
+    let refused = |why: Option<String>| Some(CallError::new(ErrorKind::InvalidArguments, why?));
+    calls.iter().enumerate().map(why).map(refused).collect()
 }

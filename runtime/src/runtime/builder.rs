@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::admission::Door;
 use super::loading::Loading;
-use super::reload::{Source, components, load_components, servers};
+use super::reload::{Source, components, load_components, policy_warnings, servers};
 use super::{Identity, Loaded, Runtime, SessionTools, Shared, Terms};
 use crate::config::{Audit, ComponentConfig, Config, Environment, Folders};
 use crate::error::{Error, Result};
@@ -336,14 +336,8 @@ impl RuntimeBuilder {
         let added = registry.add(tools.iter().cloned().chain(natives).collect());
         added.map_err(|error| located(error, &all))?;
         remotes.servers.iter().for_each(|server| server.tell(registry.teller()));
-        // What a server offers may be there tomorrow.
-        let knows_all = self.source.only.is_none()
-            && self.session_tools.0.is_none()
-            && all.mcp.is_empty()
-            && all.components.iter().all(|component| component.enabled);
-        if knows_all {
-            warnings.extend(registry.unmatched());
-        }
+        let policy_warnings = policy_warnings(&registry, &all, &self.source, self.session_tools.0.is_none());
+        warnings.extend(policy_warnings.iter().cloned());
         let runtime = Runtime {
             shared: Arc::new(Shared {
                 registry,
@@ -362,6 +356,7 @@ impl RuntimeBuilder {
                 anonymous: Arc::default(),
                 pins,
                 warnings,
+                policy_warnings,
                 cache_problem,
                 door: Door::new(self.config.admission),
                 outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),

@@ -9,7 +9,7 @@ use super::Shared;
 use super::path::canonical;
 use super::whole::Whole;
 use crate::call::{Action, Arguments, CallError, ErrorKind, Outcome, Step, Verdict};
-use crate::hook::{Failure, HookCall, HookEntry, Objection, Pre, guarded};
+use crate::hook::{Failure, HookCall, HookEntry, Objection, Pre, Time, guarded, held};
 use crate::limits::{EffectiveLimits, Origin};
 use crate::policy::{self, Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
@@ -27,23 +27,25 @@ pub(super) async fn pre_hooks(
     hooks: &[Arc<HookEntry>],
     call: &mut HookCall,
     limits: &EffectiveLimits,
-    timers: &tokio::runtime::Handle,
+    whole: &Whole<'_>,
     outcome: &mut Outcome,
     verdicts: &mut Vec<Verdict>,
 ) -> Result<Vec<Reason>, CallError> {
+    let clock = Arc::clone(&call.clock);
     let mut asks = Vec::new();
     let mut own_meta = call.meta_of_caller;
     for entry in hooks {
         let name = entry.name();
         let note = |action| Verdict::new(Step::PreHook, name, action);
         let span = telemetry::hook(name, "pre");
-        let deciding = guarded(entry.hook.pre(call), Some(entry.timeout), timers).instrument(span.clone());
-        let decision = match deciding.await {
+        let time = Time { own: Some(entry.timeout), end: whole.deadline, clock: &clock };
+        let deciding = guarded(entry.hook.pre(call), time, whole.timers());
+        let decision = match deciding.instrument(span.clone()).await {
             Ok(decision) => decision,
             Err(failure) => {
                 telemetry::decided(&span, "failed");
                 verdicts.push(note(Action::Failed).reason(Some(failure.to_string())));
-                return Err(failed(name, &failure));
+                return Err(failed(name, &failure, whole));
             }
         };
         telemetry::decided(&span, action_of(&decision));
@@ -96,9 +98,27 @@ fn rewritten(
     Ok(arguments)
 }
 
-fn failed(name: &str, failure: &Failure) -> CallError {
-    CallError::new(ErrorKind::HookFailed, "the call was refused, since a check before it failed")
-        .help(format!("hook `{name}`: {failure}"))
+/// The end of a call whose hook said nothing. Where the host had no room for the hook, the call may have it later.
+fn failed(name: &str, failure: &Failure, whole: &Whole<'_>) -> CallError {
+    match failure {
+        Failure::Over => held(name, whole.over()),
+        Failure::Busy(busy) => {
+            let message = format!("a check before the call had to wait: {}", busy.message);
+            let advice = busy.help.as_deref().unwrap_or_default();
+            CallError::new(ErrorKind::Busy, message).help(format!("hook `{name}`: {advice}"))
+        }
+        Failure::Waited(wanted) => {
+            let message = format!(
+                "the host is busy: a check before the call waited for {wanted} until the time of the call was \
+                 over; try again later"
+            );
+            CallError::new(ErrorKind::Busy, message).help(format!("hook `{name}`: {}", wanted.advice()))
+        }
+        failure => {
+            CallError::new(ErrorKind::HookFailed, "the call was refused, since a check before it failed")
+                .help(format!("hook `{name}`: {failure}"))
+        }
+    }
 }
 
 fn refused_rewrite(name: &str, error: &CallError) -> CallError {

@@ -1,7 +1,7 @@
 //! Groups of tools, switched on and off for one session or for all.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::{Value, json};
 
@@ -17,6 +17,9 @@ impl Session {
     pub fn switch(&self, group: &str, on: bool) -> bool {
         let exists = self.grouped().contains_key(group);
         if exists {
+            if let Some(pinned) = &self.pinned {
+                pinned.write().unwrap_or_else(PoisonError::into_inner).insert(group.to_owned(), on);
+            }
             let mut groups = self.state.groups.write().unwrap_or_else(PoisonError::into_inner);
             if groups.insert(group.to_owned(), on) != Some(on) {
                 drop(groups);
@@ -24,6 +27,17 @@ impl Session {
             }
         }
         exists
+    }
+
+    /// The groups that were switched in this session itself, and how.
+    pub fn switched(&self) -> BTreeMap<String, bool> {
+        self.state.groups.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The session for calls that begin later and are to find the groups as they are now. What these calls switch
+    /// themselves holds for them, and for the session.
+    pub(crate) fn as_now(&self) -> Self {
+        Self { pinned: Some(Arc::new(RwLock::new(self.switched()))), ..self.clone() }
     }
 
     /// The groups of the tools that there are for it, and whether each is switched on.
@@ -50,7 +64,8 @@ impl Session {
     }
 
     fn is_on(&self, group: &str) -> bool {
-        let own = self.state.groups.read().unwrap_or_else(PoisonError::into_inner).get(group).copied();
+        let groups = self.pinned.as_deref().unwrap_or(&self.state.groups);
+        let own = groups.read().unwrap_or_else(PoisonError::into_inner).get(group).copied();
         own.unwrap_or_else(|| self.runtime.shared.registry.now().is_active(Some(group)))
     }
 
@@ -87,7 +102,7 @@ impl Session {
             let message = "a group is switched on for one session, and this call belongs to none";
             return Ended::failed(
                 CallError::new(ErrorKind::ToolError, message)
-                    .help("call it in a session: give the call's session a name"),
+                    .help("call it in a session: give the call's session a name, as `--session NAME` does"),
             );
         }
         let mut groups = self.grouped();

@@ -41,7 +41,8 @@ pub use session::{Identity, Session, SessionTools};
 use crate::audit::AuditLog;
 use crate::call::{CallError, Event, Outcome, ToolCall};
 use crate::config::{Config, Folders, OutputBounds};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::hook::HostHandle;
 use crate::limits::Origin;
 use crate::output::{Bounds, EventSinks, OutputStore};
 use crate::policy::{Approvals, Approver, Deterministic, Pins};
@@ -72,6 +73,7 @@ struct Shared {
     audit: Option<AuditLog>,
     pins: Pins,
     warnings: Vec<String>,
+    policy_warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,
     outputs: OutputStore,
@@ -160,6 +162,11 @@ impl Runtime {
         &self.shared.warnings
     }
 
+    /// Those of the warnings that say of rules and hooks that they can match nothing, and so protect nothing.
+    pub fn policy_warnings(&self) -> &[String] {
+        &self.shared.policy_warnings
+    }
+
     /// Why the compile cache saves nothing, so that every process compiles anew; nothing as long as all is well. What
     /// is wrong with writing to it shows once something was compiled.
     pub fn cache_problem(&self) -> Option<&str> {
@@ -176,15 +183,22 @@ impl Runtime {
         &self.shared.outputs
     }
 
-    /// Compiles what is not compiled yet, so that no call waits for it.
+    /// Compiles what is not compiled yet, the components of hooks too, so that no call waits for it.
     ///
     /// # Errors
-    /// The first component that does not compile.
+    /// The first component that does not compile, or what the first hook that cannot be made ready says.
     pub async fn warm(&self) -> Result<()> {
         for tool in self.list() {
             if let Body::Component { component, .. } = &tool.body {
                 component.prepared(&self.shared.sandbox, tool.meter()).await?;
             }
+        }
+        let host = HostHandle::new(Arc::clone(&self.shared));
+        for entry in self.shared.registry.hooks() {
+            entry.hook.warm(&host).await.map_err(|error| match error.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(error) => Error::component(entry.name(), error.to_string()),
+            })?;
         }
         Ok(())
     }

@@ -24,6 +24,8 @@ pub(super) struct Passage {
     pub placed: Option<Arc<Placed>>,
     /// The canonical arguments without secrets, where a record needs them.
     arguments: Option<Value>,
+    /// Those that the call came with, if hooks made others of them.
+    original: Option<Value>,
     shared: Arc<Shared>,
     session: Arc<SessionState>,
     began: SystemTime,
@@ -38,6 +40,7 @@ impl Passage {
             verdicts: Vec::new(),
             placed: None,
             arguments: None,
+            original: None,
             shared: Arc::clone(&call.session.runtime.shared),
             session: Arc::clone(&call.session.state),
             began,
@@ -51,14 +54,34 @@ impl Passage {
         self.shared.audit.is_some()
     }
 
-    /// Keeps the arguments for the record.
+    /// Keeps the arguments for the record; where others were kept, those as the original ones.
     pub fn keep_arguments(&mut self, tool: &Tool, arguments: &Value) {
-        if self.keeps_record() {
-            self.arguments = Some(match tool.signature() {
-                Some(signature) => without_secrets(signature, arguments),
-                None => arguments.clone(),
-            });
+        if !self.keeps_record() {
+            return;
         }
+        let kept = match tool.signature() {
+            Some(signature) => without_secrets(signature, arguments),
+            None => arguments.clone(),
+        };
+        match self.arguments.replace(kept) {
+            Some(before) if self.arguments.as_ref() != Some(&before) => {
+                self.original.get_or_insert(before);
+            }
+            _ => {}
+        }
+    }
+
+    /// No call runs that could not be recorded.
+    ///
+    /// # Errors
+    /// When it could not: then it is no line either.
+    pub fn ready(&mut self) -> std::result::Result<(), CallError> {
+        let Some(audit) = &self.shared.audit else { return Ok(()) };
+        audit.ready().map_err(|error| {
+            self.is_recorded = true;
+            telemetry::audit_failed(&error);
+            unmade(&error)
+        })
     }
 
     /// Records the call as it has ended.
@@ -66,7 +89,9 @@ impl Passage {
     /// # Errors
     /// When it cannot be recorded: then its result must not go out.
     pub fn record(&mut self) -> Result<()> {
-        self.is_recorded = true;
+        if std::mem::replace(&mut self.is_recorded, true) {
+            return Ok(());
+        }
         let Some(audit) = &self.shared.audit else { return Ok(()) };
         let redactor = self.placed.as_ref().and_then(|placed| placed.tool.redactor());
         let redact = redactor.map(|redactor| redacting(redactor));
@@ -74,6 +99,7 @@ impl Passage {
             outcome: &self.outcome,
             tool: self.placed.as_ref().map(|placed| facts(&placed.tool)),
             arguments: self.arguments.as_ref(),
+            original: self.original.as_ref(),
             session: self.session.name(),
             principal: self.session.identity.user.as_deref(),
             decisions: &self.verdicts,
@@ -102,6 +128,25 @@ impl Drop for Passage {
             telemetry::audit_failed(&error);
         }
     }
+}
+
+/// Nothing ran: the audit was not ready for it.
+fn unmade(error: &crate::error::Error) -> CallError {
+    unrecorded("the call was not made, since it cannot be recorded", error)
+}
+
+/// It ended, and its line could not be written: nobody gets what nobody could account for.
+pub(super) fn unanswered(error: &crate::error::Error) -> CallError {
+    let message = "the call may have run, and its result is not given out, since the call cannot be recorded; \
+                   do not repeat it before its operator has looked";
+    unrecorded(message, error)
+}
+
+fn unrecorded(message: &str, error: &crate::error::Error) -> CallError {
+    CallError::new(ErrorKind::Internal, message).help(format!(
+        "{error}; no call is answered until the place of `[audit]` can be written: make room or mend it, start \
+         toolcell again, then repeat the call"
+    ))
 }
 
 fn redacting(redactor: &Redactor) -> impl for<'t> Fn(&'t str) -> Cow<'t, str> + Sync {

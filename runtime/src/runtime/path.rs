@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 
 use super::after::post_hooks;
-use super::answer::Answering;
+use super::answer::{Answering, aside};
 use super::ask::Asking;
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
 use super::hidden::{hide, reveal};
-use super::passage::Passage;
+use super::passage::{Passage, unanswered};
 use super::recording::unrecordable;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
@@ -48,7 +48,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(error) = refusal {
                 return Err(*error);
             }
-            ready(&shared)?;
+            passage.ready()?;
             passage.ran(&shared, &call, &Whole::of(&shared, &call, &terms, started), arguments).await
         });
         telemetry::within(&span, running).await
@@ -63,7 +63,14 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(redactor) = placed.tool.redactor() {
                 redactor.ended(&mut ended);
             }
-            answering(&shared, &terms, &call, &limits).answer(&placed.tool, ended, outcome);
+            if shared.outputs.waits() {
+                let placed = Arc::clone(placed);
+                let answer =
+                    move |by: &Answering<'_>, outcome: &mut Outcome| by.answer(&placed.tool, ended, outcome);
+                Box::pin(aside(&shared, &terms, &call, limits, outcome, answer)).await;
+            } else {
+                answering(&shared, &terms, &call, &limits).answer(&placed.tool, ended, outcome);
+            }
             if outcome.error_kind() == Some(ErrorKind::HookFailed) {
                 // Nothing was refused here: the tool may have run.
                 outcome.status = Status::Error;
@@ -76,7 +83,12 @@ pub(super) async fn run(mut call: Call) -> Outcome {
             if let Some(redactor) = placed.as_ref().and_then(|placed| placed.tool.redactor()) {
                 redactor.error(&mut error);
             }
-            fail(&shared, &terms, &call, error, outcome);
+            if shared.outputs.waits() {
+                let answer = move |by: &Answering<'_>, outcome: &mut Outcome| by.fail(error, outcome);
+                Box::pin(aside(&shared, &terms, &call, Arc::default(), outcome, answer)).await;
+            } else {
+                fail(&shared, &terms, &call, error, outcome);
+            }
         }
         (Ok(_), None) => fail(&shared, &terms, &call, lost(), outcome),
     }
@@ -89,26 +101,13 @@ pub(super) async fn run(mut call: Call) -> Outcome {
         let outcome = &mut passage.outcome;
         outcome.content.clear();
         outcome.structured = None;
-        fail(&shared, &terms, &call, unrecorded(&error), outcome);
+        fail(&shared, &terms, &call, unanswered(&error), outcome);
     }
     telemetry::called(&span, &passage.outcome);
     if let Some(recorder) = call.recorder() {
         recorder.outcome(&passage.outcome);
     }
     passage.finish()
-}
-
-/// No call runs that could not be recorded.
-fn ready(shared: &Shared) -> Result<(), CallError> {
-    match &shared.audit {
-        Some(audit) => audit.ready().map_err(|error| unrecorded(&error)),
-        None => Ok(()),
-    }
-}
-
-fn unrecorded(error: &crate::error::Error) -> CallError {
-    CallError::new(ErrorKind::Internal, "the call cannot be recorded, and so is not answered")
-        .help(error.to_string())
 }
 
 fn lost() -> CallError {
@@ -171,13 +170,13 @@ impl Passage {
         limits: Arc<EffectiveLimits>,
         arguments: Value,
     ) -> Result<Ran, CallError> {
-        let timers = shared.sandbox.handle();
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
         let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
         let hidden = hide(&mut hooked);
         let deciding =
-            pre_hooks(&placed.hooks.pre, &mut hooked, &limits, timers, &mut self.outcome, &mut self.verdicts);
-        let mut reasons = whole.within_anywhere(deciding).await?;
+            pre_hooks(&placed.hooks.pre, &mut hooked, &limits, whole, &mut self.outcome, &mut self.verdicts);
+        // They watch the time themselves, so that who held the call is named.
+        let mut reasons = whole.with_grace(deciding).await?;
         reveal(&mut hooked, hidden);
         self.keep_arguments(&placed.tool, &hooked.arguments);
         let original = original.as_ref().unwrap_or(&hooked.arguments);
@@ -302,6 +301,10 @@ fn decision(placed: &Placed, arguments: &Value) -> Decision {
 
 /// Step 2.
 fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
+    if name.is_empty() {
+        return Err(CallError::new(ErrorKind::UnknownTool, "the call names no tool")
+            .help("`toolcell list` shows the tools that there are"));
+    }
     let Some(placed) = session.placed(name) else {
         let near = session.nearest(name);
         let hint = match near.as_slice() {
@@ -356,6 +359,7 @@ fn hook_call(
         user: identity.user.clone(),
         deadline,
         host: HostHandle::new(Arc::clone(shared)),
+        clock: Arc::default(),
     }
 }
 

@@ -148,24 +148,28 @@ fn limits_set(limits: &EffectiveLimits) -> BTreeMap<String, LimitSet> {
 }
 
 impl RuntimeBuilder {
-    /// Makes a recorded call again, answered by the recording: no file, state or network is touched. Of what was set on
-    /// this builder only where and how components are compiled counts.
+    /// Makes a recorded call again, answered by the recording: no file, state or network is touched, but for secrets that are
+    /// permitted by [`Recording::permit_secret`]. Of what was set on this builder only where and how components are compiled
+    /// counts.
     ///
     /// # Errors
-    /// When the recording cannot be replayed, or its component cannot be loaded; a difference is none.
+    /// When the recording cannot be replayed, wants what is not permitted, or its component cannot be loaded; a difference is
+    /// none.
     pub async fn replay(self, recording: Recording) -> Result<Replay> {
         let called = recording.called.clone();
         let wrong = |message: String| Error::Component { subject: "the recording".to_owned(), message };
         if let Some(why) = recording.unreplayable() {
             return Err(wrong(format!("it cannot be replayed: {why}")));
         }
+        recording.check_permits()?;
         let digest = &called.component.digest;
         let Some(bytes) = recording.contents.get(digest).map(|bytes| bytes.to_vec()) else {
             return Err(wrong("its component is not in it".to_owned()));
         };
-        let component = component(&called, bytes)?;
-        let runtime =
-            self.emptied().component(component).output(called.output.0, called.output.1).build().await?;
+        let component = component(&called, bytes);
+        let (output, limits) = (called.output, limits(&called)?);
+        let builder = self.emptied().limits(limits).component(component).output(output.0, output.1);
+        let runtime = builder.build().await?;
         let recording = Arc::new(recording);
         let player = Player::new(Arc::clone(&recording));
         let tool = called.tool.clone();
@@ -187,7 +191,7 @@ impl RuntimeBuilder {
 }
 
 /// The component as it was loaded for the recorded call, without anything that leads outside.
-fn component(called: &Called, bytes: Vec<u8>) -> Result<ToolComponent> {
+fn component(called: &Called, bytes: Vec<u8>) -> ToolComponent {
     let Component { name, origin, flag, repair, .. } = &called.component;
     let mut config = ComponentConfig::new(name.clone(), Source::File(name.into()));
     config.repair = *repair;
@@ -204,20 +208,25 @@ fn component(called: &Called, bytes: Vec<u8>) -> Result<ToolComponent> {
         grant = grant.secret(name, if readable { secret.readable() } else { secret });
     }
     config.grant = grant;
+    let component = ToolComponent { bytes: Some(bytes.into()), ..ToolComponent::from(config) };
+    match flag {
+        Some(flag) => component.named_by_flag(flag.clone()),
+        None => component,
+    }
+}
+
+/// The limits of the call, for the whole runtime: some are one for all tools.
+fn limits(called: &Called) -> Result<Limits> {
+    let mut limits = Limits::new();
     for (name, LimitSet { value, setting, at }) in &called.limits {
         let Some(limit) = Limit::from_name(name) else {
             let message = format!("it has a limit `{name}` that this version does not know");
             return Err(Error::Component { subject: "the recording".to_owned(), message });
         };
         let origin = Origin { setting: setting.as_str().into(), at: at.as_deref().map(Into::into) };
-        let limits = std::mem::replace(&mut config.limits, Limits::new());
-        config.limits = limits.with_origin(limit, *value, origin);
+        limits = limits.with_origin(limit, *value, origin);
     }
-    let component = ToolComponent { bytes: Some(bytes.into()), ..ToolComponent::from(config) };
-    Ok(match flag {
-        Some(flag) => component.named_by_flag(flag.clone()),
-        None => component,
-    })
+    Ok(limits)
 }
 
 /// The parts of an outcome that a replay must give again, in the order in which they are told.

@@ -11,7 +11,7 @@ use crate::hook::HookEntry;
 use crate::limits::{CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::Bounds;
 use crate::policy::Rules;
-use crate::registry::{Policies, Replacement};
+use crate::registry::{Policies, Registry, Replacement};
 use crate::tool::{Remotes, Tool, ToolComponent};
 
 /// What a runtime was made of beside a configuration, which stays when that is replaced.
@@ -130,7 +130,9 @@ impl Runtime {
             self.shared.registry.replace(replacement).map_err(|error| located(error, &config))?;
             *terms = Arc::new(Terms::of(&config, loading));
         }
-        remotes.servers.iter().for_each(|server| server.tell(self.shared.registry.teller()));
+        let (registry, alone) = (&self.shared.registry, self.shared.session_tools.is_none());
+        told.warnings.extend(policy_warnings(registry, &config, &loaded.source, alone));
+        remotes.servers.iter().for_each(|server| server.tell(registry.teller()));
         loaded.tools = tools;
         // Those that are left behind end when the last call of them has.
         loaded.servers = remotes.servers;
@@ -200,6 +202,25 @@ impl Runtime {
         }
         Ok(later)
     }
+}
+
+/// What rules and hooks say that nothing can match. `is_alone` says that sessions have no tools of their own.
+pub(super) fn policy_warnings(
+    registry: &Registry,
+    config: &Config,
+    source: &Source,
+    is_alone: bool,
+) -> Vec<String> {
+    let mut warnings = registry.without_paths();
+    // What a server offers may be there tomorrow.
+    let knows_all = source.only.is_none()
+        && is_alone
+        && config.mcp.is_empty()
+        && config.components.iter().all(|component| component.enabled);
+    if knows_all {
+        warnings.extend(registry.unmatched());
+    }
+    warnings
 }
 
 /// The components of a configuration, then those that the builder was given.

@@ -357,6 +357,10 @@ impl Core for Repeated<'_> {
     fn timers(&self) -> &tokio::runtime::Handle {
         self.runs.shared.sandbox.handle()
     }
+
+    fn over(&self) -> CallError {
+        self.runs.whole.over()
+    }
 }
 
 /// What all runs took: a hook that repeats or hides one hides neither its cost nor what was refused to it.

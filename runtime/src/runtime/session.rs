@@ -20,7 +20,12 @@ use crate::tool::{AnyNativeTool, Tool};
 pub struct Session {
     pub(super) runtime: Runtime,
     pub(super) state: Arc<SessionState>,
+    /// The groups that were switched, in the place of the state's: for calls that were made before others switched them.
+    pub(super) pinned: Option<Arc<RwLock<Groups>>>,
 }
+
+/// Groups that a session has switched on or off.
+pub(super) type Groups = BTreeMap<String, bool>;
 
 /// Who calls, for the factory of session tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub(super) struct SessionState {
     pub identity: Identity,
     pub meta: Vec<(String, String)>,
     pub narrowing: Narrowing,
-    pub groups: RwLock<BTreeMap<String, bool>>,
+    pub groups: RwLock<Groups>,
     own: RwLock<Own>,
     narrowed: Mutex<BTreeMap<usize, Narrowed>>,
 }
@@ -101,12 +106,12 @@ impl Clone for SessionState {
 impl Runtime {
     /// Calls that belong together under `name`.
     pub fn session(&self, name: impl Into<String>) -> Session {
-        Session { runtime: self.clone(), state: Arc::new(SessionState::named(name.into())) }
+        Session { runtime: self.clone(), state: Arc::new(SessionState::named(name.into())), pinned: None }
     }
 
     /// Calls that belong to nobody in particular.
     pub(super) fn anonymous(&self) -> Session {
-        Session { runtime: self.clone(), state: Arc::clone(&self.shared.anonymous) }
+        Session { runtime: self.clone(), state: Arc::clone(&self.shared.anonymous), pinned: None }
     }
 }
 

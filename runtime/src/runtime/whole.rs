@@ -108,7 +108,8 @@ impl<'a> Whole<'a> {
         within_whole(self.terms, limits, self.started.elapsed())
     }
 
-    fn over(&self) -> CallError {
+    /// The end of a call whose time is over.
+    pub fn over(&self) -> CallError {
         let origin = self.terms.call_timeout_origin.clone();
         let timeout = nanos(self.terms.call_timeout);
         let limits = Limits::resolve([&Limits::new().with_origin(Limit::Timeout, timeout, origin)]);

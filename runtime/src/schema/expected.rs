@@ -41,7 +41,7 @@ fn float_expected(float: &FloatShape) -> String {
 }
 
 /// The names in backquotes, as many as a reader can use.
-pub(super) fn words<'n>(names: impl Iterator<Item = &'n str>) -> String {
+pub(crate) fn words<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut text = String::new();
     let mut unlisted = 0_usize;
     for (position, name) in names.enumerate() {

@@ -36,9 +36,11 @@ mod validate;
 mod tests;
 
 pub use canonical::{RepairMode, canonicalise};
+pub(crate) use expected::words;
 pub use fast_path::{FastPath, FastResult, FastType, FastValue};
 pub use lift::{LiftError, Lifted, lift_bounded, lift_bytes, lift_result, lift_scalar, lift_string};
 pub use lower::{lower, lower_bytes};
+pub(crate) use names::printable;
 pub use names::{BadName, MAX_NAME_BYTES, nearest, tool_name};
 pub use parse::{Bounds, ParseError, accept_arguments, parse_arguments};
 pub use pattern::Pattern;
@@ -51,3 +53,4 @@ pub use signature::{ResultKind, Returns, Signature};
 pub(crate) use sorted::sorted;
 pub use unsupported::Unsupported;
 pub use validate::validate;
+pub(crate) use validate::{shown, suggest, type_of};

@@ -76,7 +76,7 @@ pub(super) fn excerpt(text: &str, chars: usize) -> Cow<'_, str> {
 }
 
 /// The first `chars` characters, with U+FFFD for each that would control a terminal.
-pub(super) fn printable(text: &str, chars: usize) -> String {
+pub(crate) fn printable(text: &str, chars: usize) -> String {
     let plain = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
     excerpt(text, chars).chars().map(plain).collect()
 }

@@ -47,7 +47,7 @@ pub(super) fn member_fits(member: &Member, value: &Value) -> bool {
 }
 
 /// The JSON type of a value in one word.
-pub(super) fn type_of(value: &Value) -> &'static str {
+pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -61,8 +61,12 @@ pub(super) fn type_of(value: &Value) -> &'static str {
 
 /// What was there, for the message: the type, and a short excerpt unless it is secret.
 fn got(value: &Value, path: &Path<'_>) -> String {
+    if path.is_secret() { type_of(value).to_owned() } else { shown(value) }
+}
+
+/// A value that is no secret, for a message: its type, and a short excerpt.
+pub(crate) fn shown(value: &Value) -> String {
     match value {
-        _ if path.is_secret() => type_of(value).to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) if text.is_empty() => "an empty string".to_owned(),
         Value::String(text) => {
@@ -283,7 +287,12 @@ impl Checker {
     }
 }
 
-fn suggest<'n>(violation: Violation, word: &str, names: impl IntoIterator<Item = &'n str>) -> Violation {
+/// The violation with the name that is nearest to a word which is none of them.
+pub(crate) fn suggest<'n>(
+    violation: Violation,
+    word: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Violation {
     match nearest(word, names).first() {
         Some(name) => violation.hint(format!("did you mean `{name}`?")),
         None => violation,

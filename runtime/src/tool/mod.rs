@@ -17,6 +17,7 @@ mod native;
 mod native_events;
 mod provider;
 mod remote;
+mod schema_words;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -304,7 +305,7 @@ impl Tool {
 
     /// What of data does not fit what the output schema announces, in words.
     pub(crate) fn misfit(&self, structured: &Value) -> Option<String> {
-        let violation = self.data_schema()?.violations(structured).into_iter().next()?;
+        let violation = self.data_schema()?.misfit(structured)?;
         let at = if violation.path.is_empty() { "it" } else { violation.path.as_str() };
         Some(format!("{at}: expected {}, got {}", violation.expected, violation.got))
     }

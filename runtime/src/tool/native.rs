@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -251,7 +252,7 @@ impl Built {
         let schema = |schema: &Value| {
             ArgumentSchema::new(schema).map_err(|error| wrong(format!("its schema: {error}")))
         };
-        let body = NativeBody { function, arguments: schema(&self.input)? };
+        let body = NativeBody { function, arguments: schema(&self.input)?.showing_values() };
         schema(&self.output)?;
         let identity = json!([name, self.description, self.input, self.output]).to_string();
         Ok(Tool {
@@ -338,12 +339,34 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
+        settings.transforms.push(Box::new(RecursiveTransform(bounded)));
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
     }
     schema
+}
+
+/// Integers with all the bounds of their type, as those of components have them.
+fn bounded(schema: &mut schemars::Schema) {
+    let Some(bits) = schema.get("format").and_then(Value::as_str) else { return };
+    let (least, most): (i64, i64) = match bits {
+        "uint8" => (0, u8::MAX.into()),
+        "uint16" => (0, u16::MAX.into()),
+        "uint32" => (0, u32::MAX.into()),
+        "int8" => (i8::MIN.into(), i8::MAX.into()),
+        "int16" => (i16::MIN.into(), i16::MAX.into()),
+        "int32" => (i32::MIN.into(), i32::MAX.into()),
+        _ => return,
+    };
+    let schema = schema.ensure_object();
+    if !schema.contains_key("exclusiveMinimum") {
+        schema.entry("minimum").or_insert(least.into());
+    }
+    if !schema.contains_key("exclusiveMaximum") {
+        schema.entry("maximum").or_insert(most.into());
+    }
 }
 
 fn is_object(schema: &Value) -> bool {

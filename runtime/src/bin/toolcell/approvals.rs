@@ -9,7 +9,7 @@ use toolcell::config::Environment;
 use toolcell::policy::{Answer, Approvals, Pending, Scope};
 
 use crate::servers::Server;
-use crate::terminal::{Label, print_json, print_line, say};
+use crate::terminal::{Label, counted, print_json, print_line, say};
 use crate::toolset::Toolset;
 
 #[derive(Args)]
@@ -26,10 +26,14 @@ enum Verb {
     Pending(JsonArgs),
     /// Approve a call that waits; it is to be made again. Or approve a tool of another server as it is now
     Allow(AllowArgs),
-    /// Take an approval back, or refuse a call that waits
+    /// Take an approval back, or refuse calls that wait
     Revoke {
         /// The identifier, as the lists show it; or mcp.SERVER or mcp.SERVER.TOOL
-        id: String,
+        #[arg(required_unless_present = "pending")]
+        id: Option<String>,
+        /// Refuse all calls that wait
+        #[arg(long, conflicts_with_all = ["id", "config"])]
+        pending: bool,
         /// The configuration that names the server, instead of the one that is found
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
@@ -84,7 +88,11 @@ pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
             Some(server) => server.allow(args.config.as_deref())?,
             None => allow(&store, args)?,
         },
-        Verb::Revoke { id, config } => {
+        Verb::Revoke { id: None, .. } => {
+            let refused = store.refuse_pending()?;
+            print_line(format_args!("refused {}", counted(refused, "call")))?;
+        }
+        Verb::Revoke { id: Some(id), config, .. } => {
             if let Some(server) = Server::of(id) {
                 server.revoke(config.as_deref())?;
                 return Ok(ExitCode::SUCCESS);
@@ -121,8 +129,19 @@ fn store() -> anyhow::Result<Approvals> {
     Ok(own)
 }
 
+/// What is in the store; nothing, and a warning, if that is damaged.
+fn of<T>(store: &Approvals, read: fn(&Approvals) -> toolcell::Result<Vec<T>>) -> anyhow::Result<Vec<T>> {
+    match store.damage()? {
+        Some(damage) => {
+            say(Label::Warning, damage);
+            Ok(Vec::new())
+        }
+        None => Ok(read(store)?),
+    }
+}
+
 fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
-    let approvals = store.list()?;
+    let approvals = of(store, Approvals::list)?;
     if is_json {
         return print_json(&approvals);
     }
@@ -144,7 +163,7 @@ fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
 }
 
 fn pending(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
-    let pending = store.pending()?;
+    let pending = of(store, Approvals::pending)?;
     if is_json {
         return print_json(&pending);
     }

@@ -25,9 +25,23 @@ const MAX_END: usize = 8 << 10;
 /// elsewhere nobody is watching, though a terminal may be there.
 pub(crate) fn approver(args: &ToolsetArgs) -> Option<Arc<dyn Approver>> {
     if args.yes {
-        return Some(Arc::new(|_| async { Answer::Once }));
+        return Some(Arc::new(Yes));
     }
     (io::stderr().is_terminal() && open().is_ok()).then(|| Arc::new(Terminal::default()) as Arc<dyn Approver>)
+}
+
+/// `--yes`: whoever started this command said it before there was a question.
+struct Yes;
+
+#[async_trait::async_trait]
+impl Approver for Yes {
+    async fn ask(&self, _: &Question) -> Answer {
+        Answer::Once
+    }
+
+    fn name(&self) -> &str {
+        "--yes"
+    }
 }
 
 /// The terminal of this process, whatever its standard input is: that may be the arguments.
@@ -54,6 +68,10 @@ impl Approver for Terminal {
             let _ = answered.send(answer.unwrap_or(Answer::Deny(None)));
         });
         answer.await.unwrap_or(Answer::Deny(None))
+    }
+
+    fn name(&self) -> &str {
+        "terminal"
     }
 }
 
@@ -107,7 +125,8 @@ fn meant(line: &str, question: &Question) -> Option<Answer> {
         "s" | "session" => Some(Answer::Session),
         "a" | "always" => Some(Answer::Always),
         "r" | "rule" => question.by_rule.is_some().then_some(Answer::AlwaysByRule),
-        "n" | "no" => Some(Answer::Deny(None)),
+        // Enter alone is what somebody types who has not read the question.
+        "n" | "no" | "" => Some(Answer::Deny(None)),
         _ => None,
     }
 }
@@ -127,7 +146,7 @@ fn shown(question: &Question) -> String {
     if let Some(words) = &question.by_rule {
         shown.push_str(&format!("    r  always by this rule: {words}\n"));
     }
-    shown.push_str("    n  no\n[n] > ");
+    shown.push_str("    n  no, as is Enter alone\n[n] > ");
     shown
 }
 

@@ -58,11 +58,7 @@ impl ToolArgs {
             None => only_tool(runtime)?,
         };
         let mut call = ToolCall::new(name, self.arguments()?);
-        for entry in &self.meta {
-            let (name, value) = name_and_value("--meta", entry)?;
-            if call.meta.iter().any(|(other, _)| other == name) {
-                bail!("--meta gives `{name}` twice");
-            }
+        for (name, value) in metadata(&self.meta)? {
             call = call.meta(name, value);
         }
         Ok(call)
@@ -89,6 +85,19 @@ impl ToolArgs {
         }
         Ok(Value::Object(object).into())
     }
+}
+
+/// What `--meta` gives, each name once.
+pub(crate) fn metadata(entries: &[String]) -> anyhow::Result<Vec<(&str, &str)>> {
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    for entry in entries {
+        let (name, value) = name_and_value("--meta", entry)?;
+        if all.iter().any(|(other, _)| *other == name) {
+            bail!("--meta gives `{name}` twice");
+        }
+        all.push((name, value));
+    }
+    Ok(all)
 }
 
 /// The name of the only tool.

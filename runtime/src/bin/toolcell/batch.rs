@@ -4,15 +4,17 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use toolcell::Outcome;
 use toolcell::format::Format;
 use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
 
-use crate::arguments::read;
+use crate::arguments::{metadata, read};
 use crate::export::format_names;
-use crate::ready::{block_on, interrupted, say_cache_problem};
+use crate::ready::{block_on, interrupted, say_new_cache_problem};
 use crate::report::say_warnings;
+use crate::sessions::NamedSession;
 use crate::terminal::{Label, print_json, say};
 use crate::toolset::ToolsetArgs;
 
@@ -33,9 +35,13 @@ pub(crate) struct BatchArgs {
     /// How the model's provider has calls and results
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     format: Format,
-    /// Bind the calls, and full outputs that are cut, to this session
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    session: String,
+    /// Bind the calls, and full outputs that are cut, to this session. Groups that they switch on are on for later
+    /// commands of this session too
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Add metadata that the tools can read; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    meta: Vec<String>,
     #[command(flatten)]
     pub tools: ToolsetArgs,
 }
@@ -49,11 +55,20 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
         (name, read(name, file)?)
     };
     let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
-    let runtime = args.tools.open()?.runtime()?;
-    let outcomes =
-        block_on(runtime.session(&args.session).call_batch(calls).cancel(interrupted()).into_future())?;
-    outcomes.iter().for_each(say_warnings);
-    say_cache_problem(&runtime);
+    let meta = metadata(&args.meta)?;
+    let toolset = args.tools.open()?;
+    let runtime = toolset.runtime()?;
+    runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    let named = NamedSession::open(&toolset, &runtime, args.session.as_deref());
+    let calls =
+        calls.into_iter().map(|call| meta.iter().fold(call, |call, (name, value)| call.meta(*name, *value)));
+    let batch = named.session.call_batch(calls.collect()).cancel(interrupted());
+    let outcomes = block_on(batch.into_future())?;
+    named.keep();
+    for (at, outcome) in outcomes.iter().enumerate() {
+        say_warnings(outcome, &format!("call {} (`{}`): ", at + 1, outcome.name));
+    }
+    say_new_cache_problem(&runtime);
     say_unanswered(args.format, &outcomes);
     print_json(&args.format.results(&outcomes))?;
     runtime.close_remotes();
@@ -73,18 +88,42 @@ fn say_unanswered(format: Format, outcomes: &[Outcome]) {
 
 /// One JSON value, by the reader of arguments: a key that is there twice would be read in two ways.
 fn document(name: &str, text: &str) -> anyhow::Result<Value> {
+    if text.trim().is_empty() {
+        bail!("{name} is empty; give it one message of a model, as JSON");
+    }
+    if text.trim_start().starts_with("data:") || text.trim_start().starts_with("event:") {
+        bail!("{name} is a stream of events; ask the model's provider for a whole answer, without `stream`");
+    }
     let wrapped = format!("{{\"document\":\n{text}\n}}");
     let bounds = Bounds { bytes: wrapped.len(), depth: 120 };
     match parse_arguments(&wrapped, bounds, RepairMode::Off) {
         Ok((Value::Object(mut object), _)) if object.len() == 1 => {
             object.shift_remove("document").with_context(|| format!("{name} is not one JSON document"))
         }
+        Err(ParseError::TooDeep { .. }) => bail!("{name} nests too deeply"),
         Err(ParseError::Syntax { line, column, problem, .. }) => {
+            refuse_syntax(name, text)?;
             bail!("{name} is not valid JSON: {problem} at line {} column {column}", line.saturating_sub(1))
         }
-        Err(ParseError::TooDeep { .. }) => bail!("{name} nests too deeply"),
-        _ => bail!("{name} is not one JSON document"),
+        _ => {
+            refuse_syntax(name, text)?;
+            bail!("{name} is not one JSON document")
+        }
     }
+}
+
+/// What is wrong with a text that is not one document of JSON, by where it is in the text.
+fn refuse_syntax(name: &str, text: &str) -> anyhow::Result<()> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    if let Some(Err(error)) = values.next() {
+        bail!("{name} is not valid JSON: {error}");
+    }
+    let (before, after) = text.split_at_checked(values.byte_offset()).unwrap_or((text, ""));
+    if !after.trim().is_empty() {
+        let line = before.lines().count() + usize::from(after.starts_with('\n'));
+        bail!("{name} goes on after one JSON document, at line {line}; give it one message at a time");
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -99,10 +138,15 @@ mod tests {
     fn a_document_is_one_value_read_strictly() {
         assert_eq!(document("f", " [1] ").unwrap(), json!([1]));
         for (text, told) in [
-            ("", "not valid JSON"),
-            ("{", "not valid JSON"),
-            ("1,\"x\":2", "not one JSON document"),
-            ("{}}", "not valid JSON"),
+            ("", "f is empty"),
+            (" \n", "f is empty"),
+            ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
+            ("{\n\"a\": x}", "not valid JSON: expected value at line 2 column 6"),
+            ("1,\"x\":2", "goes on after one JSON document, at line 1"),
+            ("{}}", "goes on after one JSON document, at line 1"),
+            ("{\n}\n{}", "goes on after one JSON document, at line 3"),
+            ("event: message_start\ndata: {}", "a stream of events"),
+            ("data: {}", "a stream of events"),
             ("[{\"input\":{\"a\":1,\"a\":2}}]", "duplicate key `a` at line 1"),
             (&"[".repeat(200), "nests too deeply"),
         ] {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use toolcell::Error;
-use toolcell::config::Environment;
+use toolcell::config::{Environment, HookKind};
 use toolcell::sandbox::CompileCache;
 
 use crate::compiling::Compiling;
@@ -99,7 +99,10 @@ fn warm(args: &ToolsetArgs) -> anyhow::Result<()> {
     drop(compiling);
     say_cache_problem(&runtime);
     let mut components: Vec<String> = runtime.list().iter().map(|tool| tool.component().to_owned()).collect();
-    components.dedup();
+    components.extend(toolset.config.hooks.iter().filter_map(|hook| match &hook.kind {
+        HookKind::Component { path, .. } => Some(path.file_stem()?.to_string_lossy().into_owned()),
+        _ => None,
+    }));
     components.sort();
     components.dedup();
     if args.json {

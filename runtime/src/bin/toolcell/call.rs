@@ -12,6 +12,7 @@ use crate::compiling::Compiling;
 use crate::index;
 use crate::ready::{block_on, interrupted, say_cache_problem};
 use crate::report::print_outcome;
+use crate::sessions::NamedSession;
 use crate::terminal::{Label, print_json, say};
 use crate::toolset::{Toolset, ToolsetArgs};
 
@@ -27,14 +28,16 @@ Examples:
 Exit codes:
   0 success                  1 the tool's own error      2 usage or configuration
   3 unknown tool, arguments  4 denied                    5 a limit was hit
-  6 the tool crashed         7 busy or cancelled         70 a fault of toolcell";
+  6 the tool crashed         7 busy or cancelled         70 a fault of toolcell or this machine
+Who gets 70 reads the help beside the error: it says what to mend, as an audit that cannot be written.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArgs {
     #[command(flatten)]
     call: ToolArgs,
-    /// Bind the call, and the full output if it is cut, to this session
+    /// Bind the call, and the full output if it is cut, to this session. Groups that it switches on are on for later
+    /// commands of this session too
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     /// Record everything that the call gets from outside, for `toolcell replay`
@@ -50,7 +53,8 @@ pub(crate) struct CallArgs {
 
 pub(crate) fn run(args: &CallArgs) -> anyhow::Result<ExitCode> {
     let toolset = args.tools.open()?;
-    let runtime = index::runtime(&toolset, args.call.name())?;
+    let (runtime, unmatched) = index::runtime(&toolset, args.call.name())?;
+    unmatched.iter().for_each(|warning| say(Label::Warning, warning));
     let ended = call(args, &toolset, &runtime);
     runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.
@@ -70,8 +74,8 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     let compiling = runtime
         .get(&call.name)
         .and_then(|tool| Compiling::watch(&tool, &toolset.environment.folders.compiled()));
-    let session = runtime.session(args.session.as_deref().unwrap_or_default());
-    let mut call = session.call(call).cancel(interrupted());
+    let named = NamedSession::open(toolset, runtime, args.session.as_deref());
+    let mut call = named.session.call(call).cancel(interrupted());
     if args.record.is_some() {
         call = call.record(&recorder);
     }
@@ -80,12 +84,14 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     }
     let outcome = block_on(call.into_future())?;
     drop(compiling);
-    if let Some(path) = &args.record {
-        write(&recorder, path)?;
-    }
+    named.keep();
+    // What the tool did is told even if its recording is lost.
+    let written = args.record.as_ref().map_or(Ok(()), |path| write(&recorder, path));
     if outcome.error_kind() == Some(ErrorKind::UnknownTool) && !args.tools.json {
         // What was skipped while loading may be why.
-        runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
+        let warnings =
+            runtime.warnings().iter().filter(|warning| !runtime.policy_warnings().contains(warning));
+        warnings.for_each(|warning| say(Label::Warning, warning));
     } else {
         say_cache_problem(runtime);
     }
@@ -94,6 +100,7 @@ fn call(args: &CallArgs, toolset: &Toolset, runtime: &Runtime) -> anyhow::Result
     } else {
         print_outcome(&outcome, args.session.as_deref())?;
     }
+    written?;
     Ok(ExitCode::from(outcome.exit_code()))
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 use toolcell::policy::{Decision, RuleSource};
-use toolcell::{Runtime, ToolCall};
+use toolcell::{Runtime, Session, ToolCall};
 
 use crate::arguments::ToolArgs;
 use crate::report::{grant_json, grant_lines, limit_lines, limits_json, print_section, repair_text};
+use crate::sessions::NamedSession;
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::ToolsetArgs;
 
@@ -17,24 +18,31 @@ use crate::toolset::ToolsetArgs;
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     call: ToolArgs,
+    /// Explain a call of this session, with the groups that it has switched
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
     #[command(flatten)]
     pub tools: ToolsetArgs,
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.tools.open()?.runtime()?;
+    let toolset = args.tools.open()?;
+    let runtime = toolset.runtime()?;
     let call = args.call.call(&runtime)?;
-    explain(&runtime, call, args.tools.json)
+    runtime.policy_warnings().iter().for_each(|warning| say(Label::Warning, warning));
+    let named = NamedSession::open(&toolset, &runtime, args.session.as_deref());
+    explain(&named.session, call, args.tools.json)
 }
 
 /// Says of a name that no tool has what a call of it would say.
 pub(crate) fn unknown(runtime: &Runtime, name: &str, is_json: bool) -> anyhow::Result<ExitCode> {
-    explain(runtime, ToolCall::new(name, json!({})), is_json)
+    explain(&runtime.session(""), ToolCall::new(name, json!({})), is_json)
 }
 
-fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<ExitCode> {
+fn explain(session: &Session, call: ToolCall, is_json: bool) -> anyhow::Result<ExitCode> {
     let name = call.name.clone();
-    let explanation = runtime.explain(call);
+    let group = group_of(session, &name);
+    let explanation = session.explain(call);
     let tool = explanation.tool.as_deref();
     let limits = explanation.limits.as_deref();
     if is_json {
@@ -42,6 +50,7 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
             "name": name,
             "component": tool.map(toolcell::Tool::component),
             "digest": tool.map(toolcell::Tool::digest),
+            "group": group.as_ref().map(|(group, is_on)| json!({ "name": group, "active": is_on })),
             "arguments": explanation.arguments,
             "repaired": explanation.repaired,
             "decision": explanation.decision.as_ref().map(decision_json),
@@ -59,6 +68,10 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
                 tool.component(),
                 tool.digest()
             ))?;
+        }
+        if let Some((group, is_on)) = &group {
+            let state = if *is_on { "on" } else { "off" };
+            print_section("Group", &[format!("{group}, switched {state}")])?;
         }
         if let Some(arguments) = &explanation.arguments {
             print_section("Arguments", &[arguments.to_string()])?;
@@ -89,6 +102,13 @@ fn explain(runtime: &Runtime, call: ToolCall, is_json: bool) -> anyhow::Result<E
     }
     let code = explanation.error.map_or(0, |error| error.kind.exit_code());
     Ok(ExitCode::from(code))
+}
+
+/// The group of the tool, and whether it is on in the session.
+fn group_of(session: &Session, tool: &str) -> Option<(String, bool)> {
+    let group = session.get(tool)?.group()?.to_owned();
+    let is_on = session.groups().get(&group).copied()?;
+    Some((group, is_on))
 }
 
 fn decision_json(decision: &Decision) -> Value {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use toolcell::format::{Format, Strict};
 
@@ -34,11 +34,7 @@ pub(crate) struct ExportArgs {
 
 /// The formats by name, for help and completions too.
 pub(crate) fn format_names() -> impl TypedValueParser<Value = Format> {
-    let name = |format: Format| {
-        let name = PossibleValue::new(format.name());
-        if format == Format::Plain { name.alias("toolcell") } else { name }
-    };
-    PossibleValuesParser::new(Format::ALL.map(name)).try_map(|name| name.parse::<Format>())
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {

@@ -1,5 +1,5 @@
-//! Which component has which tools, remembered between processes: a call of one tool then loads one component, where
-//! reading and inspecting all of them would take longer than the call.
+//! Which component has which tools, and what rules and hooks say of tools that none has, remembered between processes: a
+//! call of one tool then loads one component, where reading and inspecting all of them would take longer than the call.
 //!
 //! What is remembered is only where to look first. An entry holds for the exact settings and the unchanged file that
 //! it was made from, and only if every component has one; whatever else is the case, everything is loaded.
@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use toolcell::Runtime;
 use toolcell::config::{ComponentConfig, Source, ensure_private};
 
@@ -18,41 +19,56 @@ use crate::toolset::Toolset;
 /// More is not read: thousands of components.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Tools' names by component's key.
-type Entries = BTreeMap<String, Vec<String>>;
+/// What is remembered.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index {
+    /// Tools' names by component's key.
+    tools: BTreeMap<String, Vec<String>>,
+    /// What of the policy can match nothing, by the key of all components with it.
+    unmatched: BTreeMap<String, Vec<String>>,
+}
 
-/// The runtime for a call of `tool`: with the one component that has it, if that is known, else with everything.
-pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<Runtime> {
+/// The runtime for a call of `tool`: with the one component that has it, if that is known, else with everything. What of the
+/// policy can match nothing is the second part.
+pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<(Runtime, Vec<String>)> {
     let path = toolset.environment.folders.cache.join("tools.json");
     let keys: Option<Vec<(&ComponentConfig, String)>> =
         toolset.enabled().map(|component| Some((component, key(toolset, component)?))).collect();
     // With one component there is nothing to leave out; those of flags are loaded always.
     let keys = keys.filter(|keys| keys.len() + toolset.config.mcp.len() > 1 && toolset.components.is_empty());
-    let (Some(tool), Some(keys)) = (tool, keys) else { return toolset.runtime() };
-    let mut entries = read(&path);
-    if let Some(only) = only(&entries, &keys, tool) {
+    let (Some(tool), Some(keys)) = (tool, keys) else {
+        let runtime = toolset.runtime()?;
+        let unmatched = runtime.policy_warnings().to_vec();
+        return Ok((runtime, unmatched));
+    };
+    let mut index = read(&path);
+    let whole = key_of_all(toolset, &keys);
+    if let (Some(only), Some(unmatched)) = (only(&index, &keys, tool), index.unmatched.get(&whole)) {
         let runtime = toolset.builder().only(only).build_blocking()?;
         if runtime.get(tool).is_some() {
-            return Ok(runtime);
+            return Ok((runtime, unmatched.clone()));
         }
     }
     let runtime = toolset.runtime()?;
-    let before = entries.clone();
+    let before = index.clone();
     for (component, key) in keys {
         let tools = runtime.list().into_iter().filter(|tool| tool.component() == component.name);
-        entries.insert(key, tools.map(|tool| tool.name().to_owned()).collect());
+        index.tools.insert(key, tools.map(|tool| tool.name().to_owned()).collect());
     }
-    if entries != before {
-        write(&path, &entries);
+    let unmatched = runtime.policy_warnings().to_vec();
+    index.unmatched.insert(whole, unmatched.clone());
+    if index != before {
+        write(&path, &index);
     }
-    Ok(runtime)
+    Ok((runtime, unmatched))
 }
 
 /// The only component that has `tool`, if all are known.
-fn only<'a>(entries: &Entries, keys: &[(&'a ComponentConfig, String)], tool: &str) -> Option<&'a str> {
+fn only<'a>(index: &Index, keys: &[(&'a ComponentConfig, String)], tool: &str) -> Option<&'a str> {
     let mut found = None;
     for (component, key) in keys {
-        if entries.get(key)?.iter().any(|name| name == tool)
+        if index.tools.get(key)?.iter().any(|name| name == tool)
             && found.replace(component.name.as_str()).is_some()
         {
             return None;
@@ -87,21 +103,33 @@ fn key(toolset: &Toolset, component: &ComponentConfig) -> Option<String> {
         toolset.over
     )
     .ok()?;
-    Some(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes())))
+    Some(hash(&text))
+}
+
+/// All that decides what of the policy can match something: every component, and the policy.
+fn key_of_all(toolset: &Toolset, keys: &[(&ComponentConfig, String)]) -> String {
+    let config = &toolset.config;
+    let keys: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
+    let (components, servers) = (config.components.len(), config.mcp.len());
+    hash(&format!("{keys:?} {components} {servers} {:?} {:?}", config.rules, config.hooks))
+}
+
+fn hash(text: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
 }
 
 /// What is remembered; a damaged file is nothing.
-fn read(path: &Path) -> Entries {
+fn read(path: &Path) -> Index {
     let is_sound = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
     let text = is_sound.then(|| std::fs::read(path).ok()).flatten().unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
 /// Remembers. What cannot be written is found out again by the next process.
-fn write(path: &Path, entries: &Entries) {
+fn write(path: &Path, index: &Index) {
     let Some(folder) = path.parent().map(PathBuf::from) else { return };
     let replace = || -> std::io::Result<()> {
-        let text = serde_json::to_vec(entries)?;
+        let text = serde_json::to_vec(index)?;
         // Entries of settings that are gone pile up; beginning anew costs one slow call.
         if text.len() as u64 > MAX_BYTES {
             return std::fs::remove_file(path);

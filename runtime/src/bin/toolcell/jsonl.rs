@@ -7,7 +7,7 @@ use clap::Args;
 use toolcell::sandbox::Allocation;
 use toolcell::server::jsonl::{AskClient, JsonLines, schema};
 
-use crate::ready::{interrupted, say_cache_problem};
+use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, print_json, quiet, say};
 use crate::toolset::ToolsetArgs;
 use crate::watching::watch;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &JsonlArgs) -> anyhow::Result<ExitCode> {
     let executor = tokio::runtime::Builder::new_multi_thread().build().context("cannot serve")?;
     let lines = JsonLines::new(runtime.clone()).stop(interrupted());
     let served = executor.block_on(lines.serve(tokio::io::stdin(), tokio::io::stdout()));
-    say_cache_problem(&runtime);
+    say_new_cache_problem(&runtime);
     runtime.close_remotes();
     // Where the client stopped reading first, or a signal came, a thread still waits for its input.
     executor.shutdown_background();

@@ -37,6 +37,7 @@ mod ready;
 mod replay;
 mod report;
 mod servers;
+mod sessions;
 #[cfg(feature = "otel")]
 mod spans;
 #[cfg(feature = "state")]

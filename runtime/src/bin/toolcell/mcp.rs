@@ -16,7 +16,7 @@ use toolcell::server::mcp::{ClientApprover, serve};
 #[cfg(feature = "http")]
 use crate::http_server::HttpArgs;
 use crate::install::{self, InstallArgs};
-use crate::ready::{interrupted, say_cache_problem};
+use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
 use crate::watching::watch;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {
-    say_cache_problem(&runtime);
+    say_new_cache_problem(&runtime);
     executor.shutdown_background();
     runtime.close_remotes();
     // The process ends now, and the system is faster at taking everything back.

@@ -40,3 +40,10 @@ pub(crate) fn say_cache_problem(runtime: &Runtime) {
         say(Label::Warning, problem);
     }
 }
+
+/// The same where the warnings of loading were said, unless this is one of them.
+pub(crate) fn say_new_cache_problem(runtime: &Runtime) {
+    if runtime.cache_problem().is_some_and(|problem| runtime.warnings().iter().all(|told| told != problem)) {
+        say_cache_problem(runtime);
+    }
+}

@@ -19,13 +19,25 @@ pub(crate) struct ReplayArgs {
     /// The recording, as `toolcell call --record` writes it
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Let it have the secret NAME, from where the recording says that it is
+    #[arg(long, value_name = "NAME")]
+    secret: Vec<String>,
+    /// Let it take what its recorded limits allow, where that is more than the defaults
+    #[arg(long)]
+    recorded_limits: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
-    let recording = Recording::read(&args.file)?;
+    let mut recording = Recording::read(&args.file)?;
+    for name in &args.secret {
+        recording = recording.permit_secret(name);
+    }
+    if args.recorded_limits {
+        recording = recording.permit_limits();
+    }
     let events = recording.events();
     let folders = Environment::of_process()?.folders;
     let builder =

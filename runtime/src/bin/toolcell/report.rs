@@ -141,16 +141,16 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
     format!("{path}: {} became {}", repair.from, repair.to)
 }
 
-/// What went wrong beside a call, on standard error.
-pub(crate) fn say_warnings(outcome: &Outcome) {
+/// What went wrong beside a call, on standard error; `place` says beside which, where there are several.
+pub(crate) fn say_warnings(outcome: &Outcome, place: &str) {
     for warning in &outcome.warnings {
-        say(Label::Warning, format_args!("{}: {}: {}", warning.kind, warning.source, warning.message));
+        say(Label::Warning, format_args!("{place}{}: {}: {}", warning.kind, warning.source, warning.message));
     }
 }
 
 /// The outcome for a person: what the tool gave on standard output, all else on standard error.
 pub(crate) fn print_outcome(outcome: &Outcome, session: Option<&str>) -> std::io::Result<()> {
-    say_warnings(outcome);
+    say_warnings(outcome, "");
     outcome.logs.iter().for_each(say_log);
     for repair in &outcome.repaired {
         say(Label::Note, format_args!("repaired {}", repair_text(repair)));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use toolcell::config::Environment;
-use toolcell::kept::{KeptScope, StateFolder};
+use toolcell::kept::{Cleared, KeptScope, StateFolder};
 
 use crate::terminal::{Label, counted, print_json, print_line, say};
 
@@ -44,36 +44,57 @@ pub(crate) fn run(args: &StateArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::List => list(&folder, args.json),
         Verb::Clear(clear) => {
-            let (removed, problems) = match &clear.component {
-                Some(component) => (folder.clear(component, clear.session.as_deref())?, Vec::new()),
-                None => clear_all(&folder)?,
-            };
-            if args.json {
-                print_json(&json!({ "removed": removed, "problems": problems }))?;
-            } else {
-                problems.iter().for_each(|problem| say(Label::Warning, problem));
-                print_line(format_args!("removed {}", total(&removed)))?;
+            let mut removed = Removed::default();
+            match &clear.component {
+                Some(component) => removed.add(component, folder.clear(component, clear.session.as_deref())?),
+                None => removed.add_all(&folder)?,
             }
-            Ok(ended(&problems))
+            removed.tell(args.json)
         }
+    }
+}
+
+/// What was removed, and what could not be.
+#[derive(Default)]
+struct Removed {
+    scopes: Vec<KeptScope>,
+    unreadable: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Removed {
+    fn add(&mut self, component: &str, cleared: Cleared) {
+        self.scopes.extend(cleared.scopes);
+        let unreadable =
+            |why| format!("what `{component}` kept could not be read ({why}): its file is removed");
+        self.unreadable.extend(cleared.unreadable.map(unreadable));
+    }
+
+    fn add_all(&mut self, folder: &StateFolder) -> anyhow::Result<()> {
+        for component in folder.components()? {
+            match folder.clear(&component, None) {
+                Ok(cleared) => self.add(&component, cleared),
+                Err(error) => self.problems.push(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, is_json: bool) -> anyhow::Result<ExitCode> {
+        let Self { scopes, unreadable, problems } = self;
+        if is_json {
+            print_json(&json!({ "removed": scopes, "unreadable": unreadable, "problems": problems }))?;
+        } else {
+            unreadable.iter().chain(problems).for_each(|told| say(Label::Warning, told));
+            print_line(format_args!("removed {}", total(scopes)))?;
+        }
+        Ok(ended(problems))
     }
 }
 
 /// Fails, after everything that could be done, if something could not.
 fn ended(problems: &[String]) -> ExitCode {
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// What was removed, and what could not be.
-fn clear_all(folder: &StateFolder) -> anyhow::Result<(Vec<KeptScope>, Vec<String>)> {
-    let (kept, problems) = listed(folder)?;
-    let mut components: Vec<String> = kept.into_iter().map(|kept| kept.component).collect();
-    components.dedup();
-    let mut removed = Vec::new();
-    for component in components {
-        removed.extend(folder.clear(&component, None)?);
-    }
-    Ok((removed, problems))
 }
 
 fn listed(folder: &StateFolder) -> anyhow::Result<(Vec<KeptScope>, Vec<String>)> {

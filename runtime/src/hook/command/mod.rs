@@ -13,12 +13,14 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use super::clock::{Pause, Wanted};
 use super::{Events, Hook, HookCall, HookResult, Post, Pre, async_trait};
 use crate::call::Response;
 use crate::process::Program;
 use program::Finished;
 
-/// Programs of one hook that run at once. Hooks run before a call waits for its cell, so nothing else bounds them.
+/// Programs of one hook that run at once. Hooks run before a call waits for its cell, so nothing else bounds them. Waiting
+/// for a place is not the hook's own time, but the call's.
 const AT_ONCE: usize = 32;
 
 /// A program that is run before and after calls, and says what becomes of them.
@@ -66,7 +68,8 @@ impl CommandHook {
     }
 
     async fn finished(&self, call: &HookCall, input: Vec<u8>) -> HookResult<Finished> {
-        let _place = self.places.acquire().await?;
+        let waiting = self.places.acquire();
+        let _place = call.clock.stopped(Pause::Host(Wanted::Place(AT_ONCE)), waiting).await?;
         Ok(program::run(&self.program, input, call.host.sandbox().handle()).await?)
     }
 }

@@ -57,7 +57,7 @@ pub(super) enum Failed {
 pub(super) async fn run(program: &Arc<Program>, input: Vec<u8>, handle: &Handle) -> Result<Finished, Failed> {
     let program = Arc::clone(program);
     // Starting takes until the kernel has loaded the program: no thread that drives others waits for that.
-    let started = handle.spawn_blocking(move || program.start());
+    let started = handle.spawn_blocking(move || program.start_adopting());
     let mut group = started.await.map_err(|_| Failed::Closed)??;
     let mut pipes = {
         let _entered = handle.enter();

@@ -14,7 +14,8 @@ const SHORT_LIFE: u64 = 24 * 3600;
 /// How long a question waits for its answer.
 const PENDING_LIFE: u64 = 7 * 24 * 3600;
 
-/// Questions that wait; the oldest gives way. A model that tries variants must not fill the disk.
+/// Questions that wait; none gives way to another, so that what is asked last cannot hide what was asked first. A model
+/// that tries variants must not fill the disk.
 const MAX_PENDING: usize = 200;
 
 /// Approvals. Each takes about a kilobyte, so that all of them stay well below what a file may have.
@@ -117,6 +118,18 @@ impl Default for Content {
     }
 }
 
+impl Scope {
+    /// How far it reaches, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "for the session",
+            Self::Always => "always, exactly this",
+            Self::ByRule => "always, by this rule",
+        }
+    }
+}
+
 impl Pending {
     /// The question as it is kept.
     pub(super) fn new(id: String, question: &Question, binding: &Binding, now: u64) -> Self {
@@ -206,6 +219,15 @@ impl Content {
         lasting.min_by_key(|approval| approval.scope == Scope::Once)
     }
 
+    /// The same; one for once is used up by this.
+    pub(super) fn take(&mut self, binding: &Binding, session: Option<&str>, now: u64) -> Option<Approval> {
+        let given = self.covering(binding, session, now)?.clone();
+        if given.scope == Scope::Once {
+            self.remove(&given.id);
+        }
+        Some(given)
+    }
+
     /// Takes out an approval or a question; says whether it was there.
     pub(super) fn remove(&mut self, id: &str) -> bool {
         let before = self.approvals.len() + self.pending.len();
@@ -230,21 +252,32 @@ impl Content {
 
     /// Keeps a question, and returns the identifier by which it can be answered: that of the same question, if it
     /// waits already.
-    pub(super) fn pend(&mut self, question: Pending) -> String {
+    ///
+    /// # Errors
+    /// When as many wait as are kept.
+    pub(super) fn pend(&mut self, question: Pending) -> Result<String> {
         let same = self
             .pending
             .iter_mut()
             .find(|other| (&other.binding, &other.session) == (&question.binding, &question.session));
         if let Some(same) = same {
             *same = Pending { id: same.id.clone(), ..question };
-            return same.id.clone();
+            return Ok(same.id.clone());
         }
         if self.pending.len() >= MAX_PENDING {
-            self.pending.remove(0);
+            return Err(Error::Approval(format!(
+                "{MAX_PENDING} calls wait for an approval, and no more are kept: `toolcell approvals pending` lists \
+                 them, `allow ID` and `revoke ID` answer one, and `revoke --pending` refuses all"
+            )));
         }
         let id = question.id.clone();
         self.pending.push(question);
-        id
+        Ok(id)
+    }
+
+    /// Takes out every question, and says how many there were.
+    pub(super) fn refuse_all(&mut self) -> usize {
+        std::mem::take(&mut self.pending).len()
     }
 
     /// Forgets what is too old.

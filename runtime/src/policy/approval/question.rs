@@ -66,6 +66,11 @@ pub trait Approver: Send + Sync {
     /// Answers one question; several may be asked at once.
     async fn ask(&self, question: &Question) -> Answer;
 
+    /// Who answers, in a word, for records. The default is `callback`.
+    fn name(&self) -> &str {
+        "callback"
+    }
+
     /// Whether somebody can be asked about the call that runs on this task. If not, the question waits in the store of
     /// approvals. The default is yes.
     fn is_there(&self) -> bool {

@@ -79,24 +79,25 @@ impl Approvals {
     /// # Errors
     /// When the store cannot be read or is damaged: a warning, by which nothing is approved.
     pub fn allows(&self, binding: &Binding, session: Option<&str>) -> Result<bool> {
+        Ok(self.given(binding, session)?.is_some())
+    }
+
+    /// The approval by which a call may run, if there is one. One for once is used up by this.
+    ///
+    /// # Errors
+    /// As [`allows`](Self::allows).
+    pub fn given(&self, binding: &Binding, session: Option<&str>) -> Result<Option<Approval>> {
         let now = now();
-        let mut memory = self.memory();
-        if let Some(id) = memory.covering(binding, session, now).map(used_up) {
-            id.map(|id| memory.remove(&id));
-            return Ok(true);
+        if let Some(given) = self.memory().take(binding, session, now) {
+            return Ok(Some(given));
         }
-        drop(memory);
-        let Some(folder) = &self.inner.place else { return Ok(false) };
-        let content = folder.read()?;
-        match content.covering(binding, session, now).map(used_up) {
-            None => Ok(false),
-            Some(None) => Ok(true),
-            Some(Some(_)) => folder.change(|content| {
-                // Of two processes that saw it, the first to take it has it.
-                let Some(id) = content.covering(binding, session, now).map(used_up) else { return Ok(false) };
-                id.map(|id| content.remove(&id));
-                Ok(true)
-            }),
+        let Some(folder) = &self.inner.place else { return Ok(None) };
+        match folder.read()?.covering(binding, session, now) {
+            // Of two processes that saw it, the first to take it has it.
+            Some(given) if given.scope == Scope::Once => {
+                folder.change(|content| Ok(content.take(binding, session, now)))
+            }
+            given => Ok(given.cloned()),
         }
     }
 
@@ -120,11 +121,11 @@ impl Approvals {
     /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
     ///
     /// # Errors
-    /// When the store cannot be written, is of another version, or may have been written by others. A damaged one is
-    /// put aside and counts as empty.
+    /// When the store cannot be written, is of another version, may have been written by others, or 200 other questions
+    /// wait in it. A damaged one is put aside and counts as empty.
     pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
         let pending = Pending::new(identifier()?, question, binding, now());
-        self.change(|content| Ok(content.pend(pending.clone())))
+        self.change(|content| content.pend(pending.clone()))
     }
 
     /// The questions that wait, the oldest first.
@@ -174,6 +175,32 @@ impl Approvals {
     pub fn revoke(&self, id: &str) -> Result<bool> {
         self.read()?;
         self.change(|content| Ok(content.remove(id)))
+    }
+
+    /// Refuses every question that waits, and says how many there were.
+    ///
+    /// # Errors
+    /// When the store is damaged or cannot be written.
+    pub fn refuse_pending(&self) -> Result<usize> {
+        self.read()?;
+        self.change(|content| Ok(content.refuse_all()))
+    }
+
+    /// What is wrong with a store that counts as empty, since it is damaged, of another version, or perhaps written by
+    /// others; nothing if it is as it should be.
+    ///
+    /// # Errors
+    /// When it cannot be read for another reason.
+    pub fn damage(&self) -> Result<Option<Error>> {
+        match &self.inner.place {
+            Some(Place::Folder(folder)) => folder.ready()?.damage::<Content>(),
+            #[cfg(feature = "http")]
+            Some(Place::Shared(store)) => {
+                let bytes = store.get(SHARED).map_err(unshared)?;
+                Ok(content(bytes).map_or_else(Some, |content| content.is_none().then(damaged)))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Puts a store that is damaged, of another version, or perhaps written by others aside, so that the next question
@@ -226,11 +253,7 @@ impl Place {
         match self {
             Self::Folder(folder) => folder.ready()?.read(),
             #[cfg(feature = "http")]
-            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?)?.ok_or_else(|| {
-                let told =
-                    "the approvals in the store that instances share are damaged; nothing counts as approved";
-                Error::Approval(told.to_owned())
-            }),
+            Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?)?.ok_or_else(damaged),
         }
     }
 
@@ -287,6 +310,12 @@ fn content(bytes: Option<Vec<u8>>) -> Result<Option<Content>> {
 }
 
 #[cfg(feature = "http")]
+fn damaged() -> Error {
+    let told = "the approvals in the store that instances share are damaged; nothing counts as approved";
+    Error::Approval(told.to_owned())
+}
+
+#[cfg(feature = "http")]
 fn unshared(error: std::io::Error) -> Error {
     Error::Approval(format!("the store that instances share cannot be used: {error}"))
 }
@@ -307,11 +336,6 @@ impl Folder {
         file.write(&content)?;
         Ok(changed)
     }
-}
-
-/// The identifier of an approval that one call uses up.
-fn used_up(approval: &Approval) -> Option<String> {
-    (approval.scope == Scope::Once).then(|| approval.id.clone())
 }
 
 /// A new identifier: 64 random bits, so that none is ever met twice.

@@ -254,15 +254,45 @@ fn questions_do_not_fill_the_disk() {
         for _ in 0..40 {
             asked = asked.reason(&words, &words);
         }
-        store.pend(&asked, &binding(&arguments)).unwrap();
+        let kept = store.pend(&asked, &binding(&arguments));
+        match kept {
+            Ok(_) => assert!(index < 200),
+            Err(error) => {
+                assert!(
+                    index >= 200 && error.to_string().contains("`toolcell approvals pending`"),
+                    "{error}"
+                );
+            }
+        }
     }
     let pending = store.pending().unwrap();
     assert_eq!(pending.len(), 200);
-    let last = pending.last().unwrap();
+    let first = pending.first().unwrap();
     assert!(
-        last.is_cut && last.arguments.starts_with("{\"index\":209") && last.arguments.ends_with("\"end\"}")
+        first.is_cut && first.arguments.starts_with("{\"index\":0,") && first.arguments.ends_with("\"end\"}"),
+        "what was asked first still waits"
     );
     assert!(folder_of(&scratch).join("approvals.json").metadata().unwrap().len() < 10 << 20);
+}
+
+#[test]
+fn a_full_store_takes_what_waits_already_and_more_once_there_is_room() {
+    let (_scratch, stores) = stores();
+    for store in stores {
+        let asked = |index: u32| {
+            let arguments = json!({ "index": index });
+            store.pend(&question(&arguments), &binding(&arguments))
+        };
+        let ids: Vec<String> = (0..200).map(|index| asked(index).unwrap()).collect();
+        assert!(asked(200).is_err());
+        assert_eq!(asked(7).unwrap(), ids[7], "the same question waits once");
+        assert!(store.revoke(&ids[3]).unwrap());
+        asked(200).unwrap();
+        assert!(asked(201).is_err());
+        assert_eq!(store.refuse_pending().unwrap(), 200);
+        assert_eq!(store.pending().unwrap().len(), 0);
+        asked(201).unwrap();
+    }
 }
 
 #[test]
@@ -274,7 +304,7 @@ fn what_is_old_is_forgotten() {
         content.approve(pending.approved(&answer, 0).unwrap().unwrap()).unwrap();
         assert!(content.covering(&binding(&arguments), None, days * day - 1).is_some(), "{answer:?}");
         assert!(days > 1 || content.covering(&binding(&arguments), None, days * day).is_none(), "{answer:?}");
-        content.pend(pending);
+        content.pend(pending).unwrap();
         content.prune(7 * day - 1);
         assert_eq!((content.approvals.len(), content.pending.len()), (usize::from(days > 1), 1));
         content.prune(7 * day);

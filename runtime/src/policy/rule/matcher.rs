@@ -5,6 +5,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::path::{PathPattern, Remembered, fold};
+use super::relative::{RelativePattern, relative};
 
 /// Memory of a compiled expression: an operator's own, so this only stops a slip such as `(a{1000}){1000}`.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
@@ -18,6 +19,10 @@ pub enum Matcher {
     /// itself. `.`, `..`, double and final slashes, and links inside the grants make no difference; nor does case
     /// in a deny or ask rule.
     Path(String),
+    /// A glob with `/` in it, but not at its beginning. A text that it matches as a whole; in a deny or ask rule also a
+    /// path of which it matches the end, from any folder on, with all that holds for [`Path`](Self::Path); in an allow
+    /// rule only where the path still matches once `..` and links are followed.
+    Relative(String),
     /// A text that a glob matches as a whole, `*` across anything. Case makes no difference in a deny or ask rule.
     Glob(String),
     /// A text in which a regular expression is found; `^` and `$` anchor it.
@@ -29,9 +34,24 @@ pub enum Matcher {
 }
 
 impl Matcher {
-    /// A path pattern if `text` begins with `/`, else a glob.
+    /// A path pattern if `text` begins with `/`, one of paths and texts if there is a `/` in it that is not of a URL,
+    /// else a glob of texts.
     fn from_text(text: String) -> Self {
-        if text.starts_with('/') { Self::Path(text) } else { Self::Glob(text) }
+        if text.starts_with('/') {
+            return Self::Path(text);
+        }
+        if text.contains('/') && !text.contains("://") { Self::Relative(text) } else { Self::Glob(text) }
+    }
+
+    /// Those of its patterns that look like paths and that no path matches, each with why.
+    pub(super) fn without_paths(&self) -> Vec<(&str, &'static str)> {
+        match self {
+            Self::Relative(pattern) => {
+                relative(pattern).err().map(|why| (&**pattern, why)).into_iter().collect()
+            }
+            Self::Any(matchers) => matchers.iter().flat_map(Self::without_paths).collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -78,6 +98,7 @@ pub(super) enum Reading {
 #[derive(Debug, Clone)]
 pub(super) enum Compiled {
     Path(PathPattern),
+    Relative(RelativePattern),
     Glob { exact: GlobMatcher, folded: GlobMatcher },
     Regex(Regex),
     Equals(Value),
@@ -92,6 +113,7 @@ impl Compiled {
     pub(super) fn new(matcher: &Matcher) -> Result<Self, String> {
         Ok(match matcher {
             Matcher::Path(pattern) => Self::Path(PathPattern::new(pattern)?),
+            Matcher::Relative(pattern) => Self::Relative(RelativePattern::new(pattern)?),
             Matcher::Glob(pattern) => Self::Glob { exact: glob(pattern)?, folded: folded_glob(pattern)? },
             Matcher::Regex(pattern) => {
                 let regex = RegexBuilder::new(pattern).size_limit(MAX_COMPILED_BYTES).build();
@@ -109,6 +131,7 @@ impl Compiled {
     pub(super) fn needs_paths(&self) -> bool {
         match self {
             Self::Path(_) => true,
+            Self::Relative(pattern) => pattern.needs_paths(),
             Self::Any(matchers) => matchers.iter().any(Self::needs_paths),
             Self::Glob { .. } | Self::Regex(_) | Self::Equals(_) => false,
         }
@@ -134,6 +157,7 @@ impl Compiled {
             }
             (Self::Equals(expected), _) => is_same(expected, value),
             (Self::Path(pattern), Value::String(text)) => pattern.matches(text, reading, paths),
+            (Self::Relative(pattern), Value::String(text)) => pattern.matches(text, reading, paths),
             (Self::Glob { exact, folded }, Value::String(text)) => match reading {
                 Reading::Wide => exact.is_match(text) || folded.is_match(fold(text)),
                 Reading::Narrow => exact.is_match(text),

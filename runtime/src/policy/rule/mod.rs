@@ -9,6 +9,7 @@ mod compiled;
 mod matcher;
 mod names;
 mod path;
+mod relative;
 mod set;
 mod spec;
 #[cfg(test)]

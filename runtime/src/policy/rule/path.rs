@@ -39,7 +39,7 @@ impl<'a> Remembered<'a> {
         Self { paths, known: RefCell::default() }
     }
 
-    fn resolved(&self, path: &str) -> Vec<String> {
+    pub(super) fn resolved(&self, path: &str) -> Vec<String> {
         let mut known = self.known.borrow_mut();
         match known.get(path) {
             Some(places) => places.clone(),
@@ -114,7 +114,7 @@ impl PathPattern {
     }
 }
 
-fn path_glob(pattern: &str, ignore_case: bool) -> Result<GlobMatcher, String> {
+pub(super) fn path_glob(pattern: &str, ignore_case: bool) -> Result<GlobMatcher, String> {
     let mut builder = GlobBuilder::new(pattern);
     builder.literal_separator(true).case_insensitive(ignore_case);
     let glob = builder.build().map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::limits::Origin;
 
 const READ: Subject<'static> = Subject {
     tool: "read",
@@ -219,6 +220,100 @@ fn an_allow_rule_wants_every_spelling_and_every_item() {
 }
 
 #[test]
+fn a_pattern_that_starts_nowhere_is_one_of_paths_too() {
+    let long = format!("{}secret/x", "a/../".repeat(2000));
+    for pattern in ["secret/**", "**/secret/**", "./secret/**", "SECRET/**"] {
+        let rules = [Rule::allow("read"), Rule::deny("read").argument("path", pattern)];
+        for (path, expected) in [
+            ("secret/x", Action::Deny),
+            ("secret", Action::Deny),
+            ("./secret/x", Action::Deny),
+            ("/ws/secret/x", Action::Deny),
+            ("/ws/secret", Action::Deny),
+            ("/ws/a/../secret/x", Action::Deny),
+            ("/ws//SECRET//x/", Action::Deny),
+            ("/ws/deep/below/secret/x", Action::Deny),
+            ("/ws/link/x", Action::Deny),
+            ("link/x", Action::Deny),
+            ("link", Action::Deny),
+            (&long, Action::Deny),
+            ("/ws/secrets/x", Action::Allow),
+            ("/ws/other/x", Action::Allow),
+            ("secret/../x", Action::Deny),
+            (&"a long text that is no path ".repeat(400), Action::Allow),
+        ] {
+            assert_eq!(action(&rules, &json!({ "path": path })), expected, "{path:.40} by {pattern}");
+        }
+    }
+    let text = [Rule::allow("read"), Rule::deny("read").argument("path", Matcher::Glob("secret/**".into()))];
+    assert_eq!(
+        action(&text, &json!({ "path": "/ws/secret/x" })),
+        Action::Allow,
+        "it was written as one of texts"
+    );
+    let one_name = [Rule::allow("read"), Rule::ask("read").argument("path", "keys/*.pem")];
+    for (path, expected) in [
+        ("/ws/keys/a.pem", Action::Ask),
+        ("keys/a.PEM", Action::Ask),
+        ("/ws/keys/a.txt", Action::Allow),
+        ("/ws/keys/deep/a.pem", Action::Allow),
+    ] {
+        assert_eq!(action(&one_name, &json!({ "path": path })), expected, "{path}");
+    }
+}
+
+#[test]
+fn an_allow_rule_that_starts_nowhere_is_not_left_by_dots_or_links() {
+    let rules =
+        [Rule::allow("read").argument("path", "out/**"), Rule::allow("read").argument("path", "link/**")];
+    for (path, expected) in [
+        ("out/a", Action::Allow),
+        ("out/", Action::Allow),
+        ("out/./a//b", Action::Allow),
+        ("out/x/../a", Action::Allow),
+        ("out/../secret/x", Action::Deny),
+        ("out/../../etc", Action::Deny),
+        ("OUT/a", Action::Deny),
+        ("/ws/out/a", Action::Deny),
+        ("link/x", Action::Deny),
+    ] {
+        assert_eq!(action(&rules, &json!({ "path": path })), expected, "{path}");
+    }
+    let command = [Rule::allow("read").argument("path", "git diff */src/*")];
+    for (text, expected) in [("git diff a/src/b/c", Action::Allow), ("git diff a/src/../b", Action::Deny)] {
+        assert_eq!(action(&command, &json!({ "path": text })), expected, "{text}");
+    }
+    let url = [Rule::allow("read").argument("path", "https://example.org/**")];
+    assert_eq!(action(&url, &json!({ "path": "https://example.org/a" })), Action::Allow);
+}
+
+#[test]
+fn a_pattern_that_no_path_matches_is_told_of() {
+    let told = |matcher: Matcher| {
+        let mut rule = Rule::deny("*").argument("path", matcher);
+        rule.origin = Origin { at: Some("toolcell.toml:7".into()), ..Origin::default() };
+        Rules::new(vec![rule], Action::Allow).unwrap().without_paths()
+    };
+    for (pattern, why) in [
+        ("../secret/**", "`..`"),
+        ("a/../b", "`..`"),
+        ("a//b", "an empty part"),
+        ("a/./b", "`.` and"),
+        ("~/.ssh/**", "no home folder"),
+    ] {
+        let told = told(pattern.into());
+        assert_eq!(told.len(), 1, "{pattern}");
+        assert!(told[0].starts_with("toolcell.toml:7: `rule[0].arguments.path`: "), "{}", told[0]);
+        assert!(told[0].contains(why) && told[0].contains("`{ glob = … }`"), "{}", told[0]);
+    }
+    assert_eq!(told(vec!["x", "../y", "../z"].into()).len(), 2);
+    for silent in ["secret/**", "**/x/**", "./x/", "*.pem", "https://a/../b", "rm -rf /*"] {
+        assert_eq!(told(silent.into()), Vec::<String>::new(), "{silent}");
+    }
+    assert_eq!(told(Matcher::Glob("a//b".into())), Vec::<String>::new());
+}
+
+#[test]
 fn an_argument_may_be_inside() {
     let rules = [Rule::deny("*").argument("edits.path", "/ws/secret/**")];
     for (arguments, expected) in [
@@ -279,6 +374,9 @@ fn what_does_not_depend_on_arguments_is_known_beforehand() {
     let needs = |rule: Rule| Rules::new(vec![rule], Action::Allow).unwrap().for_tool(&READ).needs_paths();
     assert!(needs(ask) && !needs(Rule::deny("*").argument("a", "x")));
     assert!(needs(Rule::deny("*").argument("a", vec!["x", "/y"])));
+    assert!(
+        needs(Rule::deny("*").argument("a", "x/y")) && !needs(Rule::deny("*").argument("a", "http://x/y"))
+    );
 }
 
 #[test]
@@ -330,6 +428,8 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
         "/ws/*",
         "x*",
         "/WS/A",
+        "secret/**",
+        "**/a/*",
     ]));
     let rule =
         (action, tool, argument, any::<Option<bool>>()).prop_map(|(action, tool, argument, read_only)| {

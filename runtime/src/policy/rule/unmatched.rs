@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::compiled::CompiledRule;
-use super::matcher::Reading;
+use super::matcher::{Matcher, Reading};
 use super::names::ToolGlob;
 use super::set::{Rules, Subject};
 
@@ -88,7 +88,30 @@ impl Rules {
     }
 }
 
+impl Rules {
+    /// Arguments' patterns that look like paths and that no path matches, each with its place: they are held against
+    /// texts alone.
+    pub(crate) fn without_paths(&self) -> Vec<String> {
+        self.iter().flat_map(CompiledRule::without_paths).collect()
+    }
+}
+
 impl CompiledRule {
+    fn without_paths(&self) -> Vec<String> {
+        let at = self.source.at.as_deref().map(|at| format!("{at}: ")).unwrap_or_default();
+        let of_argument = |(name, matcher): &(String, Matcher)| {
+            let told = |(pattern, why): (&str, &str)| {
+                format!(
+                    "{at}`{}.arguments.{name}`: `{pattern}` matches no path, since {why}; write the path from `/` on, as in \
+                     `/work/secrets/**`, or `{{ glob = … }}` if a text is meant",
+                    self.source.setting
+                )
+            };
+            matcher.without_paths().into_iter().map(told).collect::<Vec<_>>()
+        };
+        self.rule.arguments.iter().flat_map(of_argument).collect()
+    }
+
     fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
         let found = self.filters().unmatched(known);
         if !found.is_empty() {

@@ -34,6 +34,7 @@ pub(super) fn words(rule: &Rule) -> String {
 fn of_matcher(matcher: &Matcher) -> String {
     match matcher {
         Matcher::Path(pattern) => format!("is the path `{pattern}`"),
+        Matcher::Relative(pattern) => format!("is like `{pattern}`, or a path that ends so"),
         Matcher::Glob(pattern) => format!("is like `{pattern}`"),
         Matcher::Regex(pattern) => format!("matches the expression `{pattern}`"),
         Matcher::Equals(value) => format!("is {value}"),

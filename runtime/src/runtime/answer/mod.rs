@@ -1,5 +1,6 @@
 //! The way of an end to its reader: cleaned, cut to the output's bounds, the full text kept under a handle.
 
+mod aside;
 mod blocks;
 mod response;
 
@@ -7,6 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
+pub(super) use aside::aside;
 use blocks::{Full, Room, is_media};
 pub(super) use response::{ended, replace};
 

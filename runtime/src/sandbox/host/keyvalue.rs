@@ -129,7 +129,7 @@ impl CellState {
             (None, None) => Err(KeepError::Wrong("nothing is granted")),
         };
         let done = done.and_then(|values| {
-            values.patience(patience)?;
+            values.patience(patience);
             work(values, name, room)
         });
         // Whatever was waited for is over: a call that has no time left learns it here.

@@ -46,5 +46,5 @@ pub(super) fn groups(id: Id, session: &Session, activate: &[String], deactivate:
             session.switch(group, on);
         }
     }
-    Ok(tools(id, session, Format::Plain, Strict::Off))
+    Ok(tools(id, session, Format::Toolcell, Strict::Off))
 }

@@ -31,6 +31,10 @@ impl Approver for AskClient {
             Err(_) => Answer::Deny(None),
         }
     }
+
+    fn name(&self) -> &str {
+        "client"
+    }
 }
 
 /// The request that a question belongs to, and its connection.

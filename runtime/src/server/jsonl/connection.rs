@@ -1,4 +1,5 @@
-//! One client: its lines in order, its calls side by side.
+//! One client: its lines in order, its calls side by side. A call has the groups of its line, whatever lines after it
+//! switch before it has begun.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,7 +21,6 @@ use super::read::{self, Refused};
 use super::reply::{Refusal, Reply};
 use super::request::{ClientAnswer, Request, SessionName, Time, tool_call};
 use super::{MAX_BYTES_IN_FLIGHT, MAX_CALLS, MAX_LINE_BYTES, MAX_SESSIONS, SessionOf};
-use crate::call::ToolCall;
 use crate::format::{Format, Strict};
 use crate::runtime::{Batch, Call, Session};
 
@@ -121,9 +121,9 @@ impl Connection {
         let id = request.id().clone();
         let answered = match request {
             Request::Hello { id } => Ok(answers::hello(id)),
-            Request::List { id, session } => {
-                self.session(session).map(|session| answers::tools(id, &session, Format::Plain, Strict::Off))
-            }
+            Request::List { id, session } => self
+                .session(session)
+                .map(|session| answers::tools(id, &session, Format::Toolcell, Strict::Off)),
             Request::Export { id, format, strict, session } => {
                 let strict = if strict { Strict::On } else { Strict::Off };
                 self.session(session).map(|session| answers::tools(id, &session, format.0, strict))
@@ -135,11 +135,13 @@ impl Connection {
                 .and_then(|session| answers::groups(id, &session, &activate, &deactivate)),
             Request::Call { id, name, arguments, session, meta, timeout } => {
                 let call = tool_call(&id, name, arguments, meta);
-                self.session(session).and_then(|session| self.call(id, session.call(call), timeout))
+                self.session(session).and_then(|session| self.call(id, session.as_now().call(call), timeout))
             }
             Request::Batch { id, calls, session, timeout } => {
-                let calls = calls.into_iter().map(ToolCall::from).collect();
-                self.session(session).and_then(|session| self.batch(id, session.call_batch(calls), timeout))
+                let calls =
+                    calls.iter().enumerate().map(|(at, call)| read::call_of_batch(at, call)).collect();
+                self.session(session)
+                    .and_then(|session| self.batch(id, session.as_now().call_batch(calls), timeout))
             }
         };
         match answered {

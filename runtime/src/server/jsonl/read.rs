@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::id::Id;
 use super::reply::{Refusal, Reply};
-use super::request::Request;
+use super::request::{BatchCall, Request};
+use crate::call::ToolCall;
 use crate::output::clean;
 use crate::schema::{Bounds, ParseError, RepairMode, nearest, parse_arguments};
 
@@ -26,9 +27,12 @@ pub(super) struct Refused {
 
 impl From<Refused> for Reply {
     fn from(refused: Refused) -> Self {
-        let message = clean(&refused.message).chars().take(MAX_MESSAGE).collect();
-        Self::Error { id: refused.id, kind: refused.kind, message }
+        Self::Error { id: refused.id, kind: refused.kind, message: bounded(&refused.message) }
     }
+}
+
+fn bounded(message: &str) -> String {
+    clean(message).chars().take(MAX_MESSAGE).collect()
 }
 
 /// Reads the request that `line` is.
@@ -46,9 +50,22 @@ pub(super) fn request(line: Vec<u8>) -> Result<Request, Refused> {
     let id = id.map_err(|message| Refused { id: None, kind: Refusal::Invalid, message })?;
     let object = Value::Object(object);
     Request::deserialize(&object).map_err(|error| {
-        let message = explained(&object, &error.to_string());
+        let message = explained(field(&object), &error.to_string());
         Refused { id: Some(id), kind: Refusal::Invalid, message }
     })
+}
+
+/// The call at a place of a batch. What is none becomes one that ends as `invalid_arguments`, so that the others run.
+pub(super) fn call_of_batch(at: usize, call: &Value) -> ToolCall {
+    let problem = match (call, BatchCall::deserialize(call)) {
+        (_, Ok(call)) => return call.into(),
+        (Value::Object(_), Err(error)) => explained(field_of_call(call), &error.to_string()),
+        (other, Err(_)) => format!("a call is an object with `id` and `name`, not `{other}`"),
+    };
+    let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+    let id = call.get("id").and_then(|id| Id::deserialize(id).ok()).map(|id| id.value().clone());
+    let problem = bounded(&format!("the call cannot be read: `calls[{at}]`: {problem}"));
+    ToolCall::unreadable(name, problem).id(id.unwrap_or_default())
 }
 
 /// The one JSON object that a line is to be, read strictly: of a key that is there twice, two readers would take
@@ -74,8 +91,8 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// What is wrong with an object, with the field that it is about and the name that was probably meant.
-fn explained(object: &Value, problem: &str) -> String {
-    let field = field(object).map(|(field, problem)| format!("`{field}`: {problem}"));
+fn explained(field: Option<(String, String)>, problem: &str) -> String {
+    let field = field.map(|(field, problem)| format!("`{field}`: {problem}"));
     let told = field.unwrap_or_else(|| problem.to_owned());
     let names: Vec<&str> = problem.split('`').skip(1).step_by(2).collect();
     match names.split_first() {
@@ -116,4 +133,16 @@ fn field(object: &Value) -> Option<(String, String)> {
         }
     }
     None
+}
+
+/// The same of a call in a batch.
+fn field_of_call(call: &Value) -> Option<(String, String)> {
+    let sound = Map::from_iter([("id".to_owned(), 0.into()), ("name".to_owned(), "".into())]);
+    let wrong = |(name, value): (&String, &Value)| {
+        let mut alone = sound.clone();
+        alone.insert(name.clone(), value.clone());
+        let problem = BatchCall::deserialize(&Value::Object(alone)).err()?.to_string();
+        (!problem.starts_with("unknown field")).then(|| (name.clone(), problem))
+    };
+    call.as_object()?.iter().find_map(wrong)
 }

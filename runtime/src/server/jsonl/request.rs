@@ -71,8 +71,9 @@ pub(super) enum Request {
     Batch {
         /// The request.
         id: Id,
-        /// The calls.
-        calls: Vec<BatchCall>,
+        /// The calls. One that is none is refused in its place, and the others are made.
+        #[schemars(with = "Vec<BatchCall>")]
+        calls: Vec<Value>,
         /// The session that the calls belong to.
         #[serde(default)]
         session: Option<SessionName>,
@@ -236,7 +237,7 @@ impl JsonSchema for FormatName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = Format::ALL.into_iter().map(Format::name).chain(["toolcell"]).collect();
+        let names: Vec<&str> = Format::ALL.into_iter().map(Format::name).collect();
         json_schema!({ "type": "string", "enum": names })
     }
 }

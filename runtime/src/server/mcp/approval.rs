@@ -48,6 +48,10 @@ impl Approver for ClientApprover {
         }
     }
 
+    fn name(&self) -> &str {
+        "client"
+    }
+
     fn is_there(&self) -> bool {
         CARRIER.try_with(|_| ()).is_ok()
     }

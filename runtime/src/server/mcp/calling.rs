@@ -12,7 +12,7 @@ use super::answer;
 use super::approval::{Asked, Form, asking};
 use super::client::{Parked, Resumed};
 use super::connection::{Connection, Running};
-use super::frame::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
+use super::frame::{INVALID_PARAMS, Refusal};
 use super::shared::{About, Unsealed};
 use super::speech::Speech;
 use super::version::Terms;
@@ -101,7 +101,9 @@ impl Calling {
             // The client waits for nothing now: it was asked to come back, and has not.
             Some(open) => {
                 self.connection.client.forget(&open.key);
-                ended.iter().for_each(|outcome| self.connection.client.ended(outcome));
+                if let Ok(outcome) = &ended {
+                    self.connection.client.ended(outcome).await;
+                }
             }
             None => self.answer(ended.ok()).await,
         }
@@ -182,14 +184,15 @@ impl Calling {
     /// Answers, unless nobody wants to know. The identifier is free from then on, not before.
     async fn answer(&self, ended: Option<Outcome>) {
         let connection = &self.connection;
-        ended.iter().for_each(|outcome| connection.client.ended(outcome));
+        if let Some(outcome) = &ended {
+            connection.client.ended(outcome).await;
+        }
         if self.is_unwanted() {
             return connection.ended(&self.id);
         }
         let message = match ended {
             Some(outcome) => self.told(&outcome),
-            None => Refusal::new(INTERNAL_ERROR, "toolcell itself failed, which is a fault to be reported")
-                .message(&self.id),
+            None => Refusal::internal().message(&self.id),
         };
         connection.ended(&self.id);
         self.writer.send(&message).await;

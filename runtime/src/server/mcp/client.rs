@@ -98,18 +98,23 @@ impl Client {
     }
 
     /// Notes how a call has ended, and its full output, to be listed.
-    pub fn ended(&self, outcome: &Outcome) {
+    pub async fn ended(&self, outcome: &Outcome) {
         if let Some(observer) = &self.observer {
             observer(outcome);
         }
         let Some(kept) = outputs::Kept::of(outcome) else { return };
         match &self.shared {
-            Some(shared) => shared.note_output(self.session.name(), &kept.written(), outputs::LISTED),
+            Some(shared) => {
+                let (shared, session) = (Arc::clone(shared), self.session.name().to_owned());
+                let note = move || shared.note_output(&session, &kept.written(), outputs::LISTED);
+                // What cannot be noted can still be read by its handle.
+                let _ = tokio::task::spawn_blocking(note).await;
+            }
             None => outputs::add(&mut lock(&self.outputs), kept),
         }
     }
 
-    /// The full outputs that can be read.
+    /// The full outputs that can be read. Waits for a store that instances share.
     pub fn outputs(&self) -> Value {
         let Some(shared) = &self.shared else { return outputs::list(&lock(&self.outputs)) };
         let mut kept: Vec<_> = shared

@@ -164,6 +164,12 @@ impl Connection {
                     }
                     Err(refusal) => Err(refusal),
                 },
+                // Full outputs are in files, or on another machine.
+                "resources/list" | "resources/read" => {
+                    let (this, method) = (Arc::clone(self), method.to_owned());
+                    let reading = move || this.answer(&method, &params, &terms);
+                    tokio::task::spawn_blocking(reading).await.unwrap_or_else(|_| Err(Refusal::internal()))
+                }
                 _ => self.answer(method, &params, &terms),
             },
         };

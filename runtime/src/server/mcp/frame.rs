@@ -51,6 +51,11 @@ impl Refusal {
         Self { code, message: message.into(), data: None }
     }
 
+    /// What must not happen.
+    pub fn internal() -> Self {
+        Self::new(INTERNAL_ERROR, "toolcell itself failed, which is a fault to be reported")
+    }
+
     pub fn data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self

@@ -8,6 +8,7 @@ use serde_json::Value;
 pub(super) enum Shared {}
 
 /// The call that a box would be about.
+#[expect(dead_code, reason = "there are no boxes here")]
 pub(super) struct About<'a> {
     pub tool: &'a str,
     pub arguments: &'a Value,

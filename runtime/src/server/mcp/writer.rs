@@ -12,6 +12,7 @@ const QUEUE: usize = 256;
 const AT_ONCE: usize = 64 << 10;
 
 /// A message on its way out.
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "a stream needs nothing but the line"))]
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// With its newline.

@@ -35,7 +35,10 @@ impl Link {
         progress: Option<ProgressSink>,
     ) -> Result<Value, Failure> {
         match self {
-            Self::Stdio(stdio) => stdio.request(method, params, progress).await,
+            Self::Stdio(stdio) => {
+                let _ = mirrored;
+                stdio.request(method, params, progress).await
+            }
             #[cfg(feature = "http")]
             Self::Http(http) => http.request(method, params, mirrored, progress).await,
         }
@@ -54,7 +57,7 @@ impl Link {
     pub fn settle(&self, version: &'static str) {
         match self {
             // Nothing but the messages themselves says which.
-            Self::Stdio(_) => {}
+            Self::Stdio(_) => _ = version,
             #[cfg(feature = "http")]
             Self::Http(http) => http.settle(version),
         }

@@ -25,6 +25,7 @@ pub(super) struct RpcError {
 }
 
 /// Why a request has no result.
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some of it is what goes wrong over HTTP"))]
 #[derive(Debug, Clone)]
 pub(super) enum Failure {
     /// The server answered with an error.

@@ -96,7 +96,10 @@ impl Reach {
         changed: Arc<Notify>,
     ) -> std::result::Result<Link, String> {
         match self {
-            Self::Program(program) => Stdio::start(Arc::clone(program), most, changed).await.map(Link::Stdio),
+            Self::Program(program) => {
+                let _ = handle;
+                Stdio::start(Arc::clone(program), most, changed).await.map(Link::Stdio)
+            }
             #[cfg(feature = "http")]
             Self::Place(place) => Ok(Link::Http(Http::new(Arc::clone(place), most, handle.clone(), changed))),
         }

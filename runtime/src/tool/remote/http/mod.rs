@@ -176,9 +176,15 @@ impl Http {
     pub fn close(&self) -> CancellationToken {
         let shared = &self.shared;
         let _ = shared.lost("the server was stopped");
-        shared.stop.cancel();
-        let session = shared.state().session.take();
+        let (is_closing, session) = {
+            let mut state = shared.state();
+            let is_closing = shared.stop.is_cancelled();
+            shared.stop.cancel();
+            (is_closing, state.session.take())
+        };
         match session {
+            // Whoever began with it says when the server has heard.
+            None if is_closing => {}
             None => shared.gone.cancel(),
             Some(session) => {
                 let mut request = shared.in_session(shared.place.delete());
