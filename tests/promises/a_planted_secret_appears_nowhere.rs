@@ -131,7 +131,7 @@ async fn two_hundred_secrets_in_every_encoding_by_every_way_out() {
         for (tool, arguments) in [
             ("echo_string", json!({ "value": text })),
             // More than a model sees, so that the whole is stored.
-            ("echo_string", json!({ "value": text.repeat(20) })),
+            ("echo_string", json!({ "value": format!("{text}{}", "-".repeat(60_000)) })),
             ("rich_output", json!({ "structured": object.to_string() })),
             ("print", json!({ "channel": "stdout", "pattern": text, "count": 1 })),
             ("print", json!({ "channel": "stderr", "pattern": text, "count": 3 })),
