@@ -40,7 +40,7 @@ PRAGMA user_version = 1;";
 
 /// What all sessions of a component may keep together.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     pub sessions: i64,
     pub bytes: i64,
 }

@@ -42,7 +42,7 @@ impl Runtime {
     /// Forgets, in the background, what tools keep for the session of that name in files: nobody comes back to it.
     pub fn forget_session(&self, name: &str) {
         let Forgetting { names, open } = &self.shared.forgetting;
-        let folder = self.shared.folders.state();
+        let folder = self.shared.sandbox.kept().to_owned();
         // Most servers have no tool that keeps anything.
         if name.is_empty() || !folder.is_dir() {
             return;

@@ -101,7 +101,7 @@ impl Sessions {
         if all.get(id).is_none_or(|session| session.owner.as_deref() != owner) {
             return false;
         }
-        for session in all.remove(id) {
+        if let Some(session) = all.remove(id) {
             session.connection.client.is_over();
             session.end();
         }
