@@ -67,6 +67,7 @@ mod a_tool_keeps_what_it_may;
 mod a_tool_speaks_tls;
 mod a_web_tool_reads_what_it_may;
 mod an_agent_loop_answers_every_call;
+mod an_approval_is_for_whoever_gave_it;
 mod an_argument_is_mended_or_refused;
 mod an_argument_reaches_a_command;
 mod an_audit_is_read_and_checked;

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::output::{clean, visible};
 use crate::policy::Digest;
 
-/// The longest name of a session, in bytes, that is shown and kept; of a longer one its hash is.
-const MAX_SESSION: usize = 512;
+/// The longest name of a session or a user, in bytes, that is shown and kept; of a longer one its hash is.
+const MAX_NAME: usize = 512;
 
 /// Everything that is asked about one call. All but the arguments may be shown on a terminal as it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +76,12 @@ pub trait Approver: Send + Sync {
     fn is_there(&self) -> bool {
         true
     }
+
+    /// Whether who calls is who answers. Then an answer holds for the calls of its user alone, if the session names one. The
+    /// default is no: an operator answers, for everybody.
+    fn is_caller(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -138,14 +144,14 @@ impl Question {
     /// Sets the session.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
-        self.session = Some(session_name(session));
+        self.session = Some(plain_name(session));
         self
     }
 }
 
-/// A session as it is shown and compared: no two names become one, and none is more than a line.
-pub(super) fn session_name(name: &str) -> String {
-    if name.len() > MAX_SESSION {
+/// A session or a user as it is shown and compared: no two names become one, and none is more than a line.
+pub(super) fn plain_name(name: &str) -> String {
+    if name.len() > MAX_NAME {
         return Digest::of(name.as_bytes()).to_string();
     }
     let is_plain = line(name) == name && !name.starts_with('"') && !name.starts_with("sha256:");

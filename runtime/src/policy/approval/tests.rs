@@ -51,6 +51,36 @@ fn stores() -> (tempfile::TempDir, [Approvals; 2]) {
 }
 
 #[test]
+fn an_approval_of_a_user_covers_this_users_calls_alone() {
+    let shown = json!({ "path": "a.txt" });
+    let of = |user: Option<&str>| binding(&shown).of_user(user);
+    let (_scratch, stores) = stores();
+    for store in stores {
+        store.remember(&question(&shown), &of(Some("ada")), &Answer::Always).unwrap();
+        for (user, covered) in
+            [(Some("ada"), true), (Some("bob"), false), (Some("Ada"), false), (None, false)]
+        {
+            assert_eq!(store.allows(&of(user), None).unwrap(), covered, "{user:?}");
+        }
+        assert_eq!(store.list().unwrap()[0].user.as_deref(), Some("ada"));
+        store.remember(&question(&shown), &of(None), &Answer::Always).unwrap();
+        assert!(store.allows(&of(Some("bob")), None).unwrap(), "an operator's is for everybody");
+        assert_eq!(store.list().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn approvals_that_were_kept_before_there_were_users_are_for_everybody() {
+    let shown = json!({});
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("approvals");
+    let store = Approvals::folder(&path);
+    store.remember(&question(&shown), &binding(&shown), &Answer::Always).unwrap();
+    assert!(!std::fs::read_to_string(path.join("approvals.json")).unwrap().contains("\"user\""));
+    assert!(store.allows(&binding(&shown).of_user(Some("ada")), None).unwrap());
+}
+
+#[test]
 fn always_covers_exactly_the_call_that_was_shown() {
     let shown = json!({ "path": "a.txt", "text": "x" });
     let (_scratch, stores) = stores();
