@@ -6,6 +6,7 @@ mod answer;
 mod ask;
 mod batch;
 mod builder;
+mod checking;
 mod decide;
 mod elsewhere;
 mod explain;
