@@ -82,6 +82,14 @@ struct Shared {
     sandbox: Arc<Sandbox>,
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Whoever is opening one holds it.
+        let terms = self.terms.get_mut().unwrap_or_else(PoisonError::into_inner);
+        terms.loading.running.close();
+    }
+}
+
 /// What a configuration says of every call, and under what tools are loaded; a reload replaces it.
 struct Terms {
     loading: Loading,

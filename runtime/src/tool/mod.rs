@@ -40,7 +40,9 @@ pub(crate) use mirrored::decoded;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
-pub(crate) use remote::{RemoteBody, Remotes, Server, arrived as arrived_remotes, load as load_remotes};
+pub(crate) use remote::{
+    RemoteBody, Remotes, Running, Server, arrived as arrived_remotes, load as load_remotes,
+};
 
 use crate::error::Result;
 use crate::limits::EffectiveLimits;

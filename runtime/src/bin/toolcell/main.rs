@@ -31,6 +31,7 @@ mod list;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod new;
+mod opened;
 mod output;
 mod pack;
 mod ready;
