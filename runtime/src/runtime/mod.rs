@@ -122,6 +122,11 @@ impl Shared {
 }
 
 impl Runtime {
+    /// Where timers are made, for who may run where there are none.
+    pub(crate) fn timers(&self) -> &tokio::runtime::Handle {
+        self.shared.sandbox.handle()
+    }
+
     /// A runtime without tools, to be given some.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder::default()

@@ -23,6 +23,7 @@ mod failure;
 mod http_server;
 mod index;
 mod init;
+mod input;
 mod inspected;
 #[cfg(feature = "mcp")]
 mod install;

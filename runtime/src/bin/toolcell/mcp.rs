@@ -11,10 +11,11 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use toolcell::Runtime;
 use toolcell::sandbox::Allocation;
-use toolcell::server::mcp::{ClientApprover, serve};
+use toolcell::server::mcp::{ClientApprover, serve_until};
 
 #[cfg(feature = "http")]
 use crate::http_server::HttpArgs;
+use crate::input::left;
 use crate::install::{self, InstallArgs};
 use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
@@ -88,7 +89,8 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
         return Ok(ended(runtime, executor));
     }
     let output = protocol_output().context("cannot take standard output for the protocol")?;
-    executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
+    let serving = serve_until(runtime.clone(), io::stdin(), output, interrupted(), left());
+    executor.block_on(serving)?;
     Ok(ended(runtime, executor))
 }
 
