@@ -85,13 +85,15 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the threads that serve")?;
     #[cfg(feature = "http")]
     if let Some(http) = http {
-        executor.block_on(http.serve(runtime.clone(), interrupted()))?;
-        return Ok(ended(runtime, executor));
+        let served = executor.block_on(http.serve(runtime.clone(), interrupted()));
+        let code = ended(runtime, executor);
+        return served.map(|()| code);
     }
     let output = protocol_output().context("cannot take standard output for the protocol")?;
     let serving = serve_until(runtime.clone(), io::stdin(), output, interrupted(), left());
-    executor.block_on(serving)?;
-    Ok(ended(runtime, executor))
+    let served = executor.block_on(serving);
+    let code = ended(runtime, executor);
+    Ok(served.map(|()| code)?)
 }
 
 fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {

@@ -127,18 +127,23 @@ impl JsonLines {
         let (outbox, queue) = Outbox::new();
         let reading = outbox.reading();
         let connection = Connection::new(Arc::clone(&self.sessions), self.stop.clone(), outbox);
-        let serving = connection.serve(Lines::new(input), self.unread(&reading, self.left.cancelled()));
+        let given_up = CancellationToken::new();
+        let unread = async {
+            self.unread(&reading, self.left.cancelled()).await;
+            given_up.cancel();
+        };
+        let serving = connection.serve(Lines::new(input), unread);
         let (mut serving, mut writing) = (pin!(serving), pin!(queue.write(output)));
         let read = tokio::select! {
             read = &mut serving => read,
             written = &mut writing => return written.and(serving.await),
         };
         tokio::select! {
-            written = writing => written.and(read),
-            () = self.unread(&reading, std::future::ready(())) => {
-                Err(io::Error::new(io::ErrorKind::TimedOut, "the client did not read all replies"))
-            }
+            written = writing => return written.and(read),
+            () = given_up.cancelled() => {}
+            () = self.unread(&reading, std::future::ready(())) => {}
         }
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the client did not read all replies"))
     }
 
     /// Waits until replies are not read by a client that has `left`, or is to be left.
