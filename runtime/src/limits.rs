@@ -57,7 +57,7 @@ pub enum Limit {
     WriteBytes,
     /// Requests over HTTP that leave the host over the call.
     HttpRequests,
-    /// Bytes that are sent over HTTP, heads and bodies, and as many that are received, over the call.
+    /// Bytes that are sent over HTTP, heads and bodies, and as many that are received, framing included, over the call.
     HttpBytes,
     /// Bytes that a component keeps in one scope: keys, values, and 64 for each entry.
     StateBytes,

@@ -130,12 +130,17 @@ impl Hook for Passing {
     }
 }
 
+/// Calls of each subject in one round, and rounds. Of the medians of each subject the least counts: what others' load adds to
+/// some of them says nothing, and what the code adds is in all.
+const CALLS_OF_ROUND: usize = 400;
+const BEST_OF: usize = 25;
+
 /// What validation, a rule and a hook may add to the bare cell, in calls of the bare engine: 3 µs where that takes as
 /// long, which is the aim.
-const ALLOWED_OF_POLICY: f64 = 1.5;
+const ALLOWED_OF_POLICY: f64 = 0.9;
 
-/// The same with a line of the audit for each call: the aim is 10 µs.
-const ALLOWED_OF_AUDIT: f64 = 6.0;
+/// The same with a line of the audit for each call: the aim is 10 µs, three calls of the bare engine.
+const ALLOWED_OF_AUDIT: f64 = 4.0;
 
 #[tokio::test]
 async fn a_rule_a_hook_and_the_audit_add_little() {
@@ -150,30 +155,42 @@ async fn a_rule_a_hook_and_the_audit_add_little() {
     let decided = deciding().build().await.unwrap();
     let audited = deciding().audit(Audit::folder(folder.path().join("audit"))).build().await.unwrap();
     let subjects = [&bare, &decided, &audited];
-    let mut times = [const { Vec::new() }; 4];
-    for _ in 0..ROUNDS {
+    let mut best = [Duration::MAX; 4];
+    for _ in 0..BEST_OF {
+        let mut times = [const { Vec::new() }; 4];
         for (subject, times) in subjects.into_iter().zip(&mut times) {
-            for _ in 0..CALLS / 2 {
+            for _ in 0..CALLS_OF_ROUND {
                 let started = Instant::now();
                 assert_eq!(through_the_runtime(subject).await.text(), "hello world");
                 times.push(started.elapsed());
             }
         }
-        for _ in 0..CALLS / 2 {
+        for _ in 0..CALLS_OF_ROUND {
             let started = Instant::now();
             raw.call().await.unwrap();
             times[3].push(started.elapsed());
         }
+        for (best, times) in best.iter_mut().zip(times) {
+            *best = median(times).min(*best);
+        }
     }
-    let [bare, decided, audited, raw] = times.map(median);
+    let [bare, decided, audited, raw] = best;
     let [policy, audit] = [decided, audited].map(|whole| whole.saturating_sub(bare));
+    let of_raw = |added: Duration| added.as_secs_f64() / raw.as_secs_f64();
     #[expect(clippy::print_stdout, reason = "the figures are worth reading in a passing run as well")]
     let () = println!(
-        "bare engine {raw:?}, call {bare:?}, a rule and a hook add {policy:?}, with audit {audit:?}"
+        "bare engine {raw:?}, call {bare:?}, a rule and a hook add {policy:?} ({:.2} bare), with audit {audit:?} ({:.2} bare)",
+        of_raw(policy),
+        of_raw(audit)
     );
-    let of_raw = |added: Duration| added.as_secs_f64() / raw.as_secs_f64();
-    assert!(of_raw(policy) <= ALLOWED_OF_POLICY, "a rule and a hook add {policy:?} to {bare:?}");
-    assert!(of_raw(audit) <= ALLOWED_OF_AUDIT, "with the audit they add {audit:?} to {bare:?}");
+    assert!(
+        of_raw(policy) <= ALLOWED_OF_POLICY,
+        "a rule and a hook add {policy:?} to {bare:?}, {raw:?} being bare"
+    );
+    assert!(
+        of_raw(audit) <= ALLOWED_OF_AUDIT,
+        "with the audit they add {audit:?} to {bare:?}, {raw:?} being bare"
+    );
 }
 
 /// What a process took, from its start to its end.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolcell::policy::{Credential, HttpGrant, Secret};
 use toolcell::{Grant, Runtime, Status, ToolComponent};
 use toolcell_tests::http_server::{HttpServer, ok};
-use toolcell_tests::{builder, built, call, guest};
+use toolcell_tests::{builder, built, call, encoders, guest};
 
 const SECRET: &str = "sk-0123456789abcdef";
 
@@ -96,6 +96,8 @@ async fn an_echo_of_it_is_covered() {
 async fn a_credential_that_could_leak_does_not_load() {
     for (entries, expected) in [
         (vec![with_key("http://api.example.org")], "over `https://` alone"),
+        (vec![with_key("http://93.184.216.34")], "over `https://` alone"),
+        (vec![with_key("http://93.184.216.34").private()], "over `https://` alone"),
         (vec![with_key("https://*")], "would go to everybody"),
         (
             vec![HttpGrant::to("https://api.example.org").unwrap().header("x", Credential::secret("other"))],
@@ -109,5 +111,136 @@ async fn a_credential_that_could_leak_does_not_load() {
         let component = ToolComponent::file(guest("caller")).grant(granted(entries));
         let error = builder().component(component).build().await.unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("component.caller.grant.http[0]"), "{error}");
+    }
+}
+
+/// A resolver by which every name has this address.
+struct All([u8; 4]);
+
+#[toolcell::hook::async_trait]
+impl toolcell::net::Resolver for All {
+    async fn resolve(&self, _: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
+        Ok(vec![self.0.into()])
+    }
+}
+
+#[tokio::test]
+async fn it_goes_in_clear_to_private_addresses_alone() {
+    let server = HttpServer::saying("ok");
+    let origin = format!("http://api.internal.test:{}", server.port());
+    for (address, expected) in [([127, 0, 0, 1], None), ([93, 184, 216, 34], Some("DestinationIpProhibited"))]
+    {
+        let component = ToolComponent::file(guest("caller")).grant(granted([with_key(&origin).private()]));
+        let runtime = built(builder().component(component).resolver(All(address)));
+        let authority = origin.strip_prefix("http://").unwrap();
+        let to = json!({ "method": "GET", "scheme": "http", "authority": authority, "path": "/" });
+        let arguments = json!({ "to": to, "headers": [], "body": null, "nanos": null });
+        let outcome = call(&runtime, "send", arguments).await;
+        assert_eq!(outcome.error.as_ref().map(|error| error.message.as_str()), expected, "{outcome:?}");
+        if expected.is_some() {
+            let setting = &outcome.denials[0].setting;
+            assert!(
+                setting.ends_with("http[0].headers: credentials go to the Internet over `https://` alone"),
+                "{setting}"
+            );
+        }
+    }
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn what_one_entry_sent_another_does_not_tell() {
+    let stored = std::sync::Mutex::new(String::new());
+    let server = HttpServer::answering(move |asked| {
+        let mut stored = stored.lock().unwrap();
+        if let [value] = asked.header("authorization")[..] {
+            *stored = value.to_owned();
+        }
+        ok(
+            &[("x-stored", &stored), (&format!("x-{}", stored.to_lowercase().replace(' ', "-")), "1")],
+            stored.as_bytes(),
+        )
+    });
+    let open = HttpGrant::to(&server.origin()).unwrap().paths(["/stored"]);
+    let runtime = calling([open, with_key(&server.origin())]);
+    for path in ["/store", "/stored"] {
+        let outcome = call(&runtime, "send", send(&server, "GET", path, json!([]))).await;
+        let structured = outcome.structured.as_ref().unwrap_or_else(|| panic!("{outcome:?}"));
+        assert_eq!(structured["body"], format!("Bearer {}", "*".repeat(SECRET.len())), "{path}");
+        assert!(!structured.to_string().to_lowercase().contains(SECRET), "{structured}");
+    }
+    // Without the name of a header, which says nothing of what was left out, the guest knows one header less.
+    let asked = server.asked();
+    assert_eq!(asked[1].header("authorization"), Vec::<&str>::new());
+    assert_eq!(asked[1].header("accept-encoding"), ["identity"]);
+}
+
+#[tokio::test]
+async fn no_part_of_a_response_is_asked_for() {
+    let server = HttpServer::saying("ok");
+    let open = HttpGrant::to(&server.origin()).unwrap().paths(["/open"]);
+    let runtime = calling([open.clone(), with_key(&server.origin())]);
+    for path in ["/open", "/"] {
+        for header in ["Range", "if-range", "Request-Range"] {
+            let asked = send(&server, "GET", path, json!([[header, "bytes=0-9"]]));
+            let outcome = call(&runtime, "send", asked).await;
+            assert_eq!(outcome.error.as_ref().unwrap().message, "HttpRequestDenied", "{header}");
+            let denial = &outcome.denials[0];
+            assert_eq!(
+                (denial.operation.as_str(), denial.target.as_str()),
+                ("header", header.to_lowercase().as_str())
+            );
+            assert!(denial.setting.contains("parts of a credential"), "{denial:?}");
+        }
+    }
+    assert_eq!(server.asked().len(), 0);
+    // A component without credentials may.
+    let outcome =
+        call(&calling([open]), "send", send(&server, "GET", "/open", json!([["range", "bytes=0-9"]]))).await;
+    assert!(outcome.is_success(), "{outcome:?}");
+}
+
+/// The bodies of servers that cut what they say at every offset, in pieces or for good.
+#[tokio::test]
+async fn no_spelling_of_it_comes_through_however_it_is_cut() {
+    const ODD: &str = "p@s=w\"rd+7/'<&>`";
+    let forms = encoders::all(ODD);
+    let cut = std::sync::Mutex::new((String::new(), 0_usize, false));
+    let cut: &'static _ = Box::leak(Box::new(cut));
+    let server = HttpServer::answering(|_| {
+        let (form, at, ends) = &*cut.lock().unwrap();
+        let (first, second) = form.split_at(*at);
+        let chunk = |text: &str| match text.is_empty() {
+            true => String::new(),
+            false => format!("{:x}\r\n{text}\r\n", text.len()),
+        };
+        let (first, second) = if *ends {
+            (chunk(&format!("~{first}")), String::new())
+        } else {
+            (chunk(first), chunk(&format!("{second}~")))
+        };
+        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{first}{second}0\r\n\r\n").into_bytes()
+    });
+    let grant = Grant::none()
+        .secret("key", Secret::value(ODD))
+        .http(HttpGrant::to(&server.origin()).unwrap().header("x-key", Credential::secret("key")));
+    let runtime = built(builder().component(ToolComponent::file(guest("caller")).grant(grant)));
+    for form in forms.iter().filter(|form| !form.contains("~")) {
+        let offsets: Vec<usize> = (0..form.len()).filter(|at| form.is_char_boundary(*at)).collect();
+        // All offsets of a few spellings, three of each.
+        let few = [offsets[0], offsets[offsets.len() / 2], offsets[offsets.len() - 1]];
+        let offsets = if forms[..8].contains(form) { offsets } else { few.to_vec() };
+        for at in offsets {
+            for ends in [false, true] {
+                *cut.lock().unwrap() = (form.clone(), at, ends);
+                let outcome = call(&runtime, "send", send(&server, "GET", "/", json!([]))).await;
+                let body =
+                    outcome.structured.as_ref().unwrap_or_else(|| panic!("{outcome:?}"))["body"].to_string();
+                let left = body.trim_matches('"').replace(['*', '~'], "");
+                // Of a half what tells nothing may be left; of base64 what stands around the secret too.
+                let most = if encoders::written(ODD).contains(form) { 6 } else { 12 };
+                assert!(left.len() <= most, "{form} at {at}, {ends}: {body}");
+            }
+        }
     }
 }

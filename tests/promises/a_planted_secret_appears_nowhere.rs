@@ -13,10 +13,10 @@ use toolcell::call::Response;
 use toolcell::hook::{Hook, HookCall, HookResult, Post, Pre, async_trait};
 use toolcell::policy::{Answer, Question, Rule, Secret};
 use toolcell::{Grant, Limit, Limits, Outcome, Runtime, ToolCall};
-use toolcell_tests::{builder, built, probe};
+use toolcell_tests::{builder, built, encoders, probe};
 
 /// How many secrets are told in one call.
-const AT_ONCE: usize = 20;
+const AT_ONCE: usize = 5;
 
 /// Tokens, passwords with everything in them, other scripts, several lines, digits.
 fn planted() -> Vec<String> {
@@ -31,29 +31,21 @@ fn planted() -> Vec<String> {
         .collect()
 }
 
-/// A secret as programs write it: plain, for URLs, in JSON and in JSON within JSON, as digits, and in base64 wherever in
-/// a group it begins; there, what depends on the secret alone.
+/// A secret as programs write it, in base64 what depends on the secret alone.
 fn encoded(secret: &str) -> Vec<String> {
-    let json_of = |text: &str| serde_json::to_string(text).unwrap().trim_matches('"').to_owned();
-    let percent = |kept: &[u8]| -> String {
-        let letter = |byte: u8| match byte.is_ascii_alphanumeric() || kept.contains(&byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        };
-        secret.bytes().map(letter).collect()
-    };
-    let mut all = vec![secret.to_owned(), json_of(secret), json_of(&json_of(secret))];
-    all.extend([percent(b"-._~"), percent(b"")]);
-    all.push(secret.bytes().map(|byte| format!("{byte:02x}")).collect());
+    [encoders::written(secret), cores_in_base64(secret)].concat()
+}
+
+/// In base64, what depends on the text alone.
+fn cores_in_base64(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
     for engine in [&STANDARD, &URL_SAFE] {
         for before in 0..3_usize {
-            let whole = engine.encode([&b"xy"[..before], secret.as_bytes(), b"q"].concat());
-            let (from, to) = ((before * 8).div_ceil(6), (before + secret.len()) * 8 / 6);
-            all.push(whole[from..to].to_owned());
+            let whole = engine.encode([vec![b'x'; before], text.as_bytes().to_vec(), vec![b'q']].concat());
+            let (from, to) = ((before * 8).div_ceil(6), (before + text.len()) * 8 / 6);
+            all.push(whole.get(from..to).unwrap_or_default().to_owned());
         }
     }
-    all.sort();
-    all.dedup();
     all
 }
 
@@ -139,7 +131,7 @@ async fn two_hundred_secrets_in_every_encoding_by_every_way_out() {
         for (tool, arguments) in [
             ("echo_string", json!({ "value": text })),
             // More than a model sees, so that the whole is stored.
-            ("echo_string", json!({ "value": text.repeat(40) })),
+            ("echo_string", json!({ "value": format!("{text}{}", "-".repeat(60_000)) })),
             ("rich_output", json!({ "structured": object.to_string() })),
             ("print", json!({ "channel": "stdout", "pattern": text, "count": 1 })),
             ("print", json!({ "channel": "stderr", "pattern": text, "count": 3 })),
@@ -201,9 +193,10 @@ async fn two_hundred_secrets_in_every_encoding_by_every_way_out() {
     }
 }
 
-/// The offsets of a border in a text that begins so many bytes before it.
+/// The offsets of a border in a text that begins so many bytes before it: all of short texts, and so many of long ones.
 fn offsets(form: &str) -> impl Iterator<Item = usize> {
-    (0..=form.len()).filter(|at| form.is_char_boundary(*at))
+    let step = (form.len() / 24).max(1);
+    (0..=form.len()).step_by(step).filter(|at| form.is_char_boundary(*at))
 }
 
 /// What was kept of a text of dashes around a secret has nothing of the secret beside them.

@@ -177,6 +177,7 @@ async fn a_name_that_leads_inside_is_refused() {
         ("metadata.test", &["169.254.169.254"]),
         ("ula.test", &["fd00::1"]),
         ("shared.test", &["100.64.0.1"]),
+        ("link.test", &["169.254.42.42"]),
     ];
     let all: Vec<HttpGrant> =
         names.iter().map(|(name, _)| to(&format!("http://{}", authority(name)))).collect();
@@ -189,11 +190,14 @@ async fn a_name_that_leads_inside_is_refused() {
     assert_eq!(server.connections_seen(), 0);
 
     let private = |name: &str| to(&format!("http://{}", authority(name))).private();
-    let runtime = named(names, [private("loop.test"), private("metadata.test")]);
+    let inside = ["metadata.test", "link.test"];
+    let runtime = named(names, inside.into_iter().chain(["loop.test"]).map(private));
     assert_eq!(body(&get(&runtime, "http", &authority("loop.test"), "/").await), "inside");
-    let (code, denials) = refused(&get(&runtime, "http", &authority("metadata.test"), "/").await);
-    assert_eq!(code, "DestinationIpProhibited");
-    assert!(denials[0].1.contains("only an origin that is this address"), "{denials:?}");
+    for name in inside {
+        let (code, denials) = refused(&get(&runtime, "http", &authority(name), "/").await);
+        assert_eq!(code, "DestinationIpProhibited");
+        assert!(denials[0].1.contains("only an origin that is this address"), "{denials:?}");
+    }
     let localhost = named(&[], [to(&format!("http://localhost:{}", server.port()))]);
     assert_eq!(body(&get(&localhost, "http", &authority("localhost"), "/").await), "inside");
     let (code, _) = refused(&get(&localhost, "http", "unknown.test", "/").await);

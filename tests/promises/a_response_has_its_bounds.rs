@@ -92,12 +92,12 @@ async fn an_endless_response_ends_at_its_bytes() {
         assert!(bytes <= 32 * MIB && bytes > 31 * MIB, "{bytes}");
         assert!(resident().saturating_sub(before) < FLAT, "{} bytes more", resident() - before);
         // The tool that says so is told which limit it was.
-        let outcome = call(&runtime, "send", send(&server, None)).await;
+        let small = calling(&server, Limits::default().with(Limit::HttpBytes, MIB));
+        let outcome = call(&small, "send", send(&server, None)).await;
         let error = outcome.error.as_ref().unwrap_or_else(|| panic!("{outcome:?}"));
-        if error.kind == ErrorKind::ToolError {
-            let hit = error.limit.as_ref().unwrap();
-            assert_eq!((hit.name.as_str(), hit.allowed.as_str()), ("http_bytes", "32MiB"));
-        }
+        assert_eq!(error.kind, ErrorKind::ToolError, "{outcome:?}");
+        let hit = error.limit.as_ref().unwrap();
+        assert_eq!((hit.name.as_str(), hit.allowed.as_str()), ("http_bytes", "1MiB"));
     }
 }
 

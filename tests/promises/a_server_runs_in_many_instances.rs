@@ -273,7 +273,7 @@ fn a_question_is_answered_at_any_of_them() {
         let again = asking(server, ADA, 3, "a", &given(state)).answer();
         assert_eq!(again["result"]["resultType"], "input_required", "{again}");
     }
-    // A no is one, and "always" holds everywhere.
+    // A no is one, and "always" holds everywhere, for its principal.
     let open = asking(&servers[1], ADA, 4, "c", &json!({})).answer()["result"].clone();
     let no = json!({ "requestState": open["requestState"], "inputResponses": { "approval": { "action": "decline" } } });
     let refused = asking(&servers[0], ADA, 5, "c", &no).answer();
@@ -287,6 +287,10 @@ fn a_question_is_answered_at_any_of_them() {
     );
     let known = asking(&servers[1], ADA, 8, "d", &json!({})).answer();
     assert_eq!(known["result"]["structuredContent"]["result"], "d", "{known}");
+    for server in &servers {
+        let other = asking(server, BOB, 8, "d", &json!({})).answer();
+        assert_eq!(other["result"]["resultType"], "input_required", "it is Ada's: {other}");
+    }
     // Whoever may ask nobody finds its question where the operator does.
     let params = call("echo_string", json!({ "value": "e" }));
     let pending = servers[0].send(of(ADA)(HttpRequest::current(9, "tools/call", params, json!({})))).answer();

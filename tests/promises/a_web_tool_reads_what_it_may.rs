@@ -47,6 +47,10 @@ async fn a_page_is_read_as_markdown_and_data_as_it_is() {
         error(&missing).contains("HTTP 404 Not Found") && error(&missing).ends_with("no such page"),
         "{missing:?}"
     );
+    // A name and a password in the address go nowhere, and are not said again.
+    let named = origin.replace("://", "://user:pass@word@");
+    assert_eq!(call(&runtime, "fetch", json!({ "url": format!("{named}/page") })).await.text(), page);
+    assert!(server.asked().iter().all(|asked| asked.header("authorization").is_empty()));
     let raw = call(&runtime, "fetch", json!({ "url": format!("{origin}/page"), "format": "raw" })).await;
     assert!(raw.text().contains("<h1>News</h1>"));
     let sent = json!({

@@ -2,6 +2,7 @@
 
 pub mod command_line;
 mod crafted;
+pub mod encoders;
 mod executor;
 pub mod http_client;
 pub mod http_server;

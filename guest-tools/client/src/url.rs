@@ -7,7 +7,8 @@ use std::fmt;
 pub struct Url {
     /// Whether it is `https`.
     pub is_https: bool,
-    /// Host and port, as they are written.
+    /// Host and port, as they are written. A user's name and password are no part of it: nothing sends them, and nobody is
+    /// to read them again.
     pub authority: String,
     /// Path and query, beginning with `/`.
     pub target: String,
@@ -31,8 +32,9 @@ impl Url {
         let rest = rest.split('#').next().unwrap_or(rest);
         let end = rest.find(['/', '?', '\\']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
+        let authority = authority.rsplit('@').next().unwrap_or(authority);
         if authority.is_empty() {
-            return Err(format!("`{text}` names no host"));
+            return Err(format!("`{scheme}://{target}` names no host"));
         }
         Ok(Self { is_https, authority: authority.to_owned(), target: target_of(target) })
     }
@@ -74,11 +76,10 @@ impl Url {
         if self.is_https { "https" } else { "http" }
     }
 
-    /// Scheme, host and port, in which a user's name counts for nothing.
+    /// Scheme, host and port, in one case.
     #[must_use]
     pub fn origin(&self) -> String {
-        let host = self.authority.rsplit('@').next().unwrap_or(&self.authority);
-        format!("{}://{}", self.scheme(), host.to_ascii_lowercase())
+        format!("{}://{}", self.scheme(), self.authority.to_ascii_lowercase())
     }
 }
 
@@ -137,6 +138,8 @@ mod tests {
             ("https://a.org", "https://a.org/"),
             (" HTTP://a.org:81/x?y#z ", "http://a.org:81/x?y"),
             ("https://a.org?q=1", "https://a.org/?q=1"),
+            ("https://user:p@ss@a.org:81/x", "https://a.org:81/x"),
+            ("https://user@a.org", "https://a.org/"),
             ("https://a.org/ä b", "https://a.org/%C3%A4%20b"),
             ("https://a.org\\x", "https://a.org/x"),
         ] {

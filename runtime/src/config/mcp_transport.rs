@@ -7,7 +7,7 @@ use super::document::Address;
 use super::mcp_url::McpUrl;
 use super::raw_mcp::RawText;
 use super::validate::Validator;
-use crate::net::{Reach, Scheme, is_header_name};
+use crate::net::{Scheme, is_header_name};
 use crate::policy::Secret;
 
 /// Headers that belong to the protocol or to the connection.
@@ -166,7 +166,7 @@ impl Validator<'_, '_> {
             self.problem(&address.key("ca"), "is for `https://`, and this address is without TLS");
         }
         let has_secret = headers.values().any(|text| matches!(text, McpText::Secret { .. }));
-        if has_secret && is_plain && url.reach(private) == Reach::Public {
+        if has_secret && url.reach_with_secrets(private).is_none() {
             let message = "would be readable on the way: secrets go to the Internet over `https://` alone";
             self.problem(&address.key("headers"), message);
         }

@@ -1,6 +1,6 @@
 //! The address of a server that is reached over HTTP.
 
-use crate::net::{Host, Origin, OriginPattern, Reach, Scheme};
+use crate::net::{Origin, OriginPattern, Reach, Scheme};
 
 const EXAMPLE: &str = "write for example `https://mcp.example.org/mcp`";
 
@@ -52,11 +52,12 @@ impl McpUrl {
     /// How far connections to it may go: to the address that it names, to this host for `localhost`, to public addresses
     /// otherwise, and with `private` also to private ones.
     pub fn reach(&self, private: bool) -> Reach {
-        let reach = match &self.origin.host {
-            Host::Address(_) => return Reach::Any,
-            Host::Name(_) => OriginPattern::from(self.origin.clone()).reach(),
-        };
-        if private { Reach::Private } else { reach }
+        OriginPattern::from(self.origin.clone()).reach_if(private)
+    }
+
+    /// The same for requests with a secret in them; none where they could go nowhere.
+    pub(crate) fn reach_with_secrets(&self, private: bool) -> Option<Reach> {
+        OriginPattern::from(self.origin.clone()).reach_with_credentials(private)
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct RawHttpTable {
     /// Scheme, host and port: `https://api.example.org`, `https://*.example.org:8443` (one label), or `https://*` for
     /// every name that has a public address.
     pub(super) origin: Option<String>,
-    /// The only methods. Default all but CONNECT and TRACE, which are never sent.
+    /// The only methods. Default all but CONNECT, TRACE and TRACK, which are never sent.
     pub(super) methods: Option<Vec<String>>,
     /// The only paths, and what is below them. Default all.
     pub(super) paths: Option<Vec<String>>,

@@ -48,12 +48,18 @@ fn merge(root: &mut Map<String, Value>, sets: &[&Map<String, Value>], is_closed:
     let required: Vec<Value> = own.iter().cloned().chain(everywhere.collect::<Vec<_>>()).collect();
     let is_simple = |set: &&Map<String, Value>| !set.contains_key("anyOf");
     let closes = |set: &&Map<String, Value>| set.get("additionalProperties") == Some(&Value::Bool(false));
-    if sets.iter().all(is_simple) && (is_closed || sets.iter().all(closes)) {
+    // What the root itself says of other names holds for every set.
+    if !root.contains_key("additionalProperties")
+        && sets.iter().all(is_simple)
+        && (is_closed || sets.iter().all(closes))
+    {
         root.insert("additionalProperties".to_owned(), false.into());
-    } else {
-        root.shift_remove("additionalProperties");
     }
-    root.insert("required".to_owned(), required.into());
+    if required.is_empty() {
+        root.shift_remove("required");
+    } else {
+        root.insert("required".to_owned(), required.into());
+    }
     let said: Vec<String> = sets.iter().map(|set| set_words(set)).collect();
     words::describe(root, &[format!("One of these sets of arguments: {}.", said.join("; "))]);
 }
@@ -98,5 +104,43 @@ fn set_words(set: &Map<String, Value>) -> String {
             None => format!("{name}{mark}"),
         }
     };
-    format!("{{{}}}", properties(set).map(word).collect::<Vec<_>>().join(", "))
+    let named = properties(set).map(word);
+    // What a set only requires is described beside the choice.
+    let required = set.get("required").and_then(Value::as_array).into_iter().flatten();
+    let described: Vec<&String> = properties(set).map(|(name, _)| name).collect();
+    let bare = required
+        .filter_map(Value::as_str)
+        .filter(|name| !described.iter().any(|known| known == name))
+        .map(str::to_owned);
+    format!("{{{}}}", named.chain(bare).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+
+    use super::*;
+
+    #[test]
+    fn a_choice_of_what_is_required_keeps_what_stands_beside_it() {
+        let mut root = json!({
+            "type": "object", "properties": { "id": { "type": "string" }, "name": { "type": "string" } },
+            "anyOf": [{ "required": ["id"] }, { "required": ["name"] }], "additionalProperties": false,
+        });
+        let notes = one_object(root.as_object_mut().unwrap());
+        assert_eq!(
+            root,
+            json!({
+                "type": "object", "properties": { "id": { "type": "string" }, "name": { "type": "string" } },
+                "additionalProperties": false,
+                "description": "One of these sets of arguments: {id}; {name}.",
+            })
+        );
+        assert_eq!(notes, ["takes one of several sets of arguments, which only its description says"]);
+        let mut open = json!({ "additionalProperties": { "type": "integer" }, "anyOf": [
+            { "properties": { "a": {} }, "required": ["a"] }, { "properties": { "b": {} }, "additionalProperties": false },
+        ] });
+        one_object(open.as_object_mut().unwrap());
+        assert_eq!(open["additionalProperties"], json!({ "type": "integer" }));
+    }
 }

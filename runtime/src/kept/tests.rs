@@ -318,8 +318,7 @@ mod files {
             let _over = Over(&is_over);
             for _ in 0..20 {
                 // As each call does it, opening included.
-                let mut store =
-                    Store::open(&place(folder.path(), "session own"), Duration::from_secs(1)).unwrap();
+                let mut store = Store::open(&place(folder.path(), "session own"), PATIENCE).unwrap();
                 store.increment("b", "n", 1, ROOM).unwrap();
             }
         });

@@ -13,7 +13,7 @@ pub enum AddressClass {
     Loopback,
     /// A private network: 10/8, 172.16/12, 192.168/16, fc00::/7.
     Private,
-    /// The local link: 169.254/16, fe80::/10.
+    /// The local link: 169.254/16, fe80::/10. Clouds have services for their own machines there.
     LinkLocal,
     /// A cloud's service for its own machines, which hands out their credentials.
     Metadata,
@@ -48,9 +48,12 @@ impl fmt::Display for AddressClass {
 pub enum Reach {
     /// Public addresses alone.
     Public,
-    /// Also loopback, private, link-local and shared ones. Metadata services, multicast and reserved addresses stay out
-    /// of reach: whoever wants one of them names its address.
+    /// Also loopback, private and shared ones. The local link, where clouds answer their own machines under more addresses
+    /// than anybody lists, metadata services elsewhere, multicast and reserved addresses stay out of reach: whoever wants
+    /// one of them names its address.
     Private,
+    /// Of these what is not public: for what may not travel through the Internet.
+    Inside,
     /// This host alone, as `localhost` means it.
     Loopback,
     /// Any address: its operator named it.
@@ -60,18 +63,25 @@ pub enum Reach {
 impl Reach {
     /// Whether a connection to an address of `class` may be made.
     pub fn admits(self, class: AddressClass) -> bool {
-        use AddressClass::{LinkLocal, Loopback, Private, Public, Shared};
+        use AddressClass::{Loopback, Private, Public, Shared};
         match self {
             Self::Public => class == Public,
-            Self::Private => matches!(class, Public | Loopback | Private | LinkLocal | Shared),
+            Self::Private => class == Public || Self::Inside.admits(class),
+            Self::Inside => matches!(class, Loopback | Private | Shared),
             Self::Loopback => class == Loopback,
             Self::Any => true,
         }
     }
 }
 
+/// Whether what is sent to an address of `class` in clear stays where its operator sees to it: on this host, on the local
+/// link, or in a private network.
+pub(crate) fn is_inside(class: AddressClass) -> bool {
+    matches!(class, AddressClass::LinkLocal | AddressClass::Metadata) || Reach::Inside.admits(class)
+}
+
 /// Addresses that clouds answer their own machines on.
-const METADATA: [IpAddr; 8] = [
+const METADATA: [IpAddr; 9] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
@@ -79,6 +89,7 @@ const METADATA: [IpAddr; 8] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
@@ -180,9 +191,13 @@ mod tests {
             ("fec0::1", Private),
             ("169.254.1.1", LinkLocal),
             ("fe80::1", LinkLocal),
+            ("169.254.42.42", LinkLocal),
+            ("169.254.0.23", LinkLocal),
+            ("::ffff:169.254.0.23", LinkLocal),
             ("169.254.169.254", Metadata),
             ("::ffff:169.254.169.254", Metadata),
             ("fd00:ec2::254", Metadata),
+            ("fd00:ec2::23", Metadata),
             ("100.100.100.200", Metadata),
             ("100.64.0.1", Shared),
             ("100.63.0.1", Public),
@@ -214,7 +229,8 @@ mod tests {
             |reach: Reach| all.into_iter().filter(|class| reach.admits(*class)).collect::<Vec<_>>();
         assert_eq!(admitted(Reach::Public), [Public]);
         assert_eq!(admitted(Reach::Loopback), [Loopback]);
-        assert_eq!(admitted(Reach::Private), [Public, Loopback, Private, LinkLocal, Shared]);
+        assert_eq!(admitted(Reach::Private), [Public, Loopback, Private, Shared]);
+        assert_eq!(admitted(Reach::Inside), [Loopback, Private, Shared]);
         assert_eq!(admitted(Reach::Any), all);
     }
 }

@@ -10,11 +10,14 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio_rustls::TlsConnector;
 
 use super::address::{AddressClass, Reach, classify};
+use super::connection::Connection;
+use super::lookup::{Asker, LookupError};
+use super::network::{Network, Task};
 use super::origin::{Host, Origin, Scheme};
-use super::resolve::Resolver;
 
 /// Addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 8;
@@ -39,6 +42,9 @@ pub(crate) enum ConnectError {
         /// What the resolver said.
         reason: String,
     },
+    /// So many names are looked up that this one has to wait.
+    #[error("too many names are looked up at this time; try again")]
+    Busy,
     /// An address that is out of reach.
     #[error("`{host}` leads to the {class} address {address}")]
     Prohibited {
@@ -67,27 +73,46 @@ pub(crate) enum ConnectError {
         #[source]
         source: io::Error,
     },
+    /// The connection ended as soon as it was there.
+    #[error("the connection broke")]
+    Broken(#[source] hyper::Error),
+    /// This host cannot drive connections.
+    #[error("no thread for connections: {}", .0.kind())]
+    NoThread(#[source] io::Error),
 }
 
 /// Makes connections.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    resolver: Arc<dyn Resolver>,
+    network: Arc<Network>,
+    asker: Arc<Asker>,
     tls: Arc<ClientConfig>,
 }
 
 impl Connector {
-    /// One that finds names by `resolver` and trusts servers by `tls`.
-    pub fn new(resolver: Arc<dyn Resolver>, tls: Arc<ClientConfig>) -> Self {
-        Self { resolver, tls }
+    /// One that looks up names for `asker` and trusts servers by `tls`.
+    pub fn new(network: Arc<Network>, asker: Arc<Asker>, tls: Arc<ClientConfig>) -> Self {
+        Self { network, asker, tls }
     }
 
-    /// A connection to `origin`, if all addresses of its host are within `reach`. The caller bounds the time.
+    /// A connection to `origin` that speaks HTTP, if all addresses of its host are within `reach`. The caller bounds the
+    /// time.
     ///
     /// # Errors
     /// Says why there is none.
-    pub async fn connect(&self, origin: &Origin, reach: Reach) -> Result<Box<dyn Stream>, ConnectError> {
-        let addresses = self.addresses(&origin.host).await?;
+    pub async fn open<B>(&self, origin: &Origin, reach: Reach) -> Result<Connection<B>, ConnectError>
+    where
+        B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let stream = self.connect(origin, reach).await?;
+        let handle = self.network.handle().map_err(no_thread)?;
+        Connection::open(stream, &handle).await.map_err(ConnectError::Broken)
+    }
+
+    async fn connect(&self, origin: &Origin, reach: Reach) -> Result<Box<dyn Stream>, ConnectError> {
+        let handle = self.network.handle().map_err(no_thread)?;
+        let addresses = self.addresses(&origin.host, &handle).await?;
         // One that is out of reach spoils the others: who answers so for a name may mean the next lookup, or a
         // connection that fails over.
         for address in &addresses {
@@ -100,14 +125,18 @@ impl Connector {
                 });
             }
         }
-        let stream = connect_to_one(&addresses, origin).await?;
-        match origin.scheme {
-            Scheme::Http => Ok(Box::new(stream)),
-            Scheme::Https => self.encrypt(stream, &origin.host).await,
-        }
+        let (tls, origin) = (Arc::clone(&self.tls), origin.clone());
+        let connecting = Task::spawn(&handle, async move {
+            let stream = connect_to_one(&addresses, &origin).await?;
+            match origin.scheme {
+                Scheme::Http => Ok(Box::new(stream) as Box<dyn Stream>),
+                Scheme::Https => encrypt(tls, stream, &origin.host).await,
+            }
+        });
+        connecting.end().await.map_err(no_thread)?
     }
 
-    async fn addresses(&self, host: &Host) -> Result<Vec<IpAddr>, ConnectError> {
+    async fn addresses(&self, host: &Host, handle: &Handle) -> Result<Vec<IpAddr>, ConnectError> {
         let name = match host {
             Host::Address(address) => return Ok(vec![*address]),
             // Never asked for: by definition it is this host, and an answer could only be wrong.
@@ -117,9 +146,13 @@ impl Connector {
             Host::Name(name) => name,
         };
         let unknown = |reason: String| ConnectError::Unknown { name: name.clone(), reason };
-        let found = self.resolver.resolve(name).await.map_err(|error| unknown(error.kind().to_string()))?;
+        let found = self.network.lookups().find(name, &self.asker, handle).await;
+        let found = found.map_err(|error| match error {
+            LookupError::Failed(reason) => unknown(reason),
+            LookupError::Busy => ConnectError::Busy,
+        })?;
         let mut addresses: Vec<IpAddr> = Vec::new();
-        for address in found.into_iter().map(|address| address.to_canonical()) {
+        for address in found.iter().map(IpAddr::to_canonical) {
             if !addresses.contains(&address) {
                 addresses.push(address);
             }
@@ -129,18 +162,24 @@ impl Connector {
         }
         Ok(addresses)
     }
+}
 
-    async fn encrypt(&self, stream: TcpStream, host: &Host) -> Result<Box<dyn Stream>, ConnectError> {
-        let failed = |source: io::Error| ConnectError::Tls { host: host.to_string(), source };
-        let name = match host {
-            Host::Address(address) => ServerName::from(*address),
-            Host::Name(name) => ServerName::try_from(name.clone())
-                .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?,
-        };
-        let encrypted =
-            TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await.map_err(failed)?;
-        Ok(Box::new(encrypted))
-    }
+fn no_thread(source: io::Error) -> ConnectError {
+    ConnectError::NoThread(source)
+}
+
+async fn encrypt(
+    tls: Arc<ClientConfig>,
+    stream: TcpStream,
+    host: &Host,
+) -> Result<Box<dyn Stream>, ConnectError> {
+    let failed = |source: io::Error| ConnectError::Tls { host: host.to_string(), source };
+    let name = match host {
+        Host::Address(address) => ServerName::from(*address),
+        Host::Name(name) => ServerName::try_from(name.clone())
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?,
+    };
+    Ok(Box::new(TlsConnector::from(tls).connect(name, stream).await.map_err(failed)?))
 }
 
 /// The first of the addresses that answers.
@@ -180,6 +219,7 @@ mod tests {
 
     use tokio::net::TcpListener;
 
+    use super::super::resolve::Resolver;
     use super::super::tls::client_config;
     use super::*;
 
@@ -199,7 +239,8 @@ mod tests {
         let parsed =
             turns.iter().map(|turn| turn.iter().map(|address| address.parse().unwrap()).collect()).collect();
         let turns = Arc::new(Turns(Mutex::new(parsed), AtomicUsize::new(0)));
-        (Connector::new(Arc::clone(&turns) as Arc<dyn Resolver>, client_config(None).unwrap()), turns)
+        let network = Arc::new(Network::new(Arc::clone(&turns) as Arc<dyn Resolver>));
+        (Connector::new(network, Arc::default(), client_config(None).unwrap()), turns)
     }
 
     async fn refused(answers: &[&str], reach: Reach) -> Option<AddressClass> {
@@ -228,6 +269,8 @@ mod tests {
             assert_eq!(refused(answers, Reach::Public).await, Some(class), "{answers:?}");
         }
         assert_eq!(refused(&["169.254.169.254"], Reach::Private).await, Some(Metadata));
+        assert_eq!(refused(&["169.254.42.42"], Reach::Private).await, Some(LinkLocal));
+        assert_eq!(refused(&["10.0.0.1", "93.184.216.34"], Reach::Inside).await, Some(AddressClass::Public));
         assert_eq!(refused(&["127.0.0.1"], Reach::Private).await, None);
     }
 
@@ -277,15 +320,15 @@ mod tests {
     async fn a_server_proves_who_it_is() {
         let port = encrypted().await;
         let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/tls/root.pem"));
-        let resolver = || connector(&[&["127.0.0.1"]]).1 as Arc<dyn Resolver>;
-        let trusting = Connector::new(resolver(), client_config(Some(root)).unwrap());
+        let network = || Arc::new(Network::new(connector(&[&["127.0.0.1"]]).1 as Arc<dyn Resolver>));
+        let trusting = Connector::new(network(), Arc::default(), client_config(Some(root)).unwrap());
         let origin = |host: &str| Origin::parse(&format!("https://{host}:{port}")).unwrap();
         for host in ["localhost", "127.0.0.1"] {
             assert!(trusting.connect(&origin(host), Reach::Any).await.is_ok(), "{host}");
         }
         let another = trusting.connect(&origin("other.example"), Reach::Any).await;
         assert!(matches!(another, Err(ConnectError::Tls { .. })), "another name than the certificate's");
-        let stranger = Connector::new(resolver(), client_config(None).unwrap());
+        let stranger = Connector::new(network(), Arc::default(), client_config(None).unwrap());
         let unknown = stranger.connect(&origin("localhost"), Reach::Any).await;
         assert!(matches!(unknown, Err(ConnectError::Tls { .. })), "a root that nobody named");
         let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();

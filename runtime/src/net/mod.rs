@@ -7,6 +7,12 @@ mod connect;
 #[cfg(feature = "http")]
 mod connection;
 mod header;
+#[cfg(feature = "http")]
+mod hosts;
+#[cfg(feature = "http")]
+mod lookup;
+#[cfg(feature = "http")]
+mod network;
 mod origin;
 mod pattern;
 #[cfg(feature = "http")]
@@ -15,6 +21,8 @@ mod pool;
 mod resolve;
 #[cfg(feature = "http")]
 mod tls;
+#[cfg(feature = "http")]
+mod traffic;
 
 pub use address::{AddressClass, Reach, classify};
 #[cfg(feature = "http")]
@@ -22,6 +30,10 @@ pub(crate) use connect::{ConnectError, Connector};
 #[cfg(feature = "http")]
 pub(crate) use connection::Connection;
 pub(crate) use header::is_header_name;
+#[cfg(feature = "http")]
+pub(crate) use lookup::Asker;
+#[cfg(feature = "http")]
+pub(crate) use network::Network;
 pub use origin::{Host, Origin, Scheme};
 pub use pattern::OriginPattern;
 #[cfg(feature = "http")]
@@ -30,3 +42,5 @@ pub(crate) use pool::Pool;
 pub use resolve::{Resolver, SystemResolver};
 #[cfg(feature = "http")]
 pub(crate) use tls::client_config;
+#[cfg(feature = "http")]
+pub(crate) use traffic::{Count, Exceeded};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::address::Reach;
+use super::address::{Reach, classify, is_inside};
 use super::origin::{Host, Origin, Scheme, parse_port, shown, split_port, split_scheme};
 
 /// Origins that an operator names. `https://*.example.org` is every name of one label below it, not the name itself;
@@ -68,6 +68,29 @@ impl OriginPattern {
             HostPattern::Exactly(Host::Address(_)) => Reach::Any,
             HostPattern::Exactly(host) if host.is_localhost() => Reach::Loopback,
             _ => Reach::Public,
+        }
+    }
+
+    /// The same where its names may be `private`.
+    pub(crate) fn reach_if(&self, private: bool) -> Reach {
+        match self.reach() {
+            Reach::Public | Reach::Loopback if private => Reach::Private,
+            reach => reach,
+        }
+    }
+
+    /// The same for what has a credential in it. With TLS it goes as far as anything; in clear nowhere where others could
+    /// read it on the way. None where that leaves nothing.
+    pub(crate) fn reach_with_credentials(&self, private: bool) -> Option<Reach> {
+        let reach = self.reach_if(private);
+        match (reach, &self.host) {
+            _ if self.scheme == Scheme::Https => Some(reach),
+            (_, HostPattern::Exactly(Host::Address(address))) => {
+                is_inside(classify(*address)).then_some(reach)
+            }
+            (Reach::Private, _) => Some(Reach::Inside),
+            (Reach::Loopback, _) => Some(Reach::Loopback),
+            _ => None,
         }
     }
 }
@@ -183,6 +206,32 @@ mod tests {
         }
         for text in ["https://*.example.org:8443", "http://[::1]", "https://*", "http://a:81"] {
             assert_eq!(OriginPattern::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_credential_goes_in_clear_to_where_nobody_reads_it() {
+        for (pattern, private, expected) in [
+            ("https://api.example.org", false, Some(Reach::Public)),
+            ("https://api.example.org", true, Some(Reach::Private)),
+            ("https://93.184.216.34", false, Some(Reach::Any)),
+            ("http://api.example.org", false, None),
+            ("http://api.example.org", true, Some(Reach::Inside)),
+            ("http://*.example.org", true, Some(Reach::Inside)),
+            ("http://localhost:81", false, Some(Reach::Loopback)),
+            ("http://localhost:81", true, Some(Reach::Inside)),
+            ("http://10.0.0.1", false, Some(Reach::Any)),
+            ("http://169.254.169.254", false, Some(Reach::Any)),
+            ("http://[::ffff:127.0.0.1]", false, Some(Reach::Any)),
+            ("http://93.184.216.34", false, None),
+            ("http://93.184.216.34", true, None),
+            ("http://[2606:2800:220:1::1]", true, None),
+            ("http://[64:ff9b::5db8:d822]", false, None),
+            ("http://224.0.0.1", false, None),
+            ("http://0.0.0.0", false, None),
+        ] {
+            let reach = OriginPattern::parse(pattern).unwrap().reach_with_credentials(private);
+            assert_eq!(reach, expected, "{pattern} {private}");
         }
     }
 

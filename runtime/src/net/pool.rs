@@ -3,14 +3,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use super::connection::Connection;
+use super::network::Network;
 use super::origin::Origin;
 
 /// Connections that are kept.
 const MAX_IDLE: usize = 4;
 
-/// How long one is kept. Servers close theirs after a minute or more.
-const IDLE: Duration = Duration::from_secs(15);
+/// How long one is kept: less than the five seconds after which common servers close theirs, since a request that meets
+/// the closing is lost.
+const IDLE: Duration = Duration::from_secs(4);
 
 /// How long a connection whose response was read may take to be ready again.
 const READY_WITHIN: Duration = Duration::from_millis(100);
@@ -19,15 +23,14 @@ struct Idle<B> {
     origin: Origin,
     connection: Connection<B>,
     since: Instant,
+    _place: OwnedSemaphorePermit,
 }
 
 /// Connections without a request.
-pub(crate) struct Pool<B>(Mutex<Vec<Idle<B>>>);
-
-impl<B> Default for Pool<B> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
+pub(crate) struct Pool<B> {
+    idle: Mutex<Vec<Idle<B>>>,
+    /// Those of all pools of a runtime.
+    places: Arc<Semaphore>,
 }
 
 impl<B> Pool<B>
@@ -35,6 +38,11 @@ where
     B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    /// One that keeps none yet.
+    pub fn new(network: &Network) -> Self {
+        Self { idle: Mutex::default(), places: Arc::clone(network.idle()) }
+    }
+
     /// A connection to `origin` that can take a request.
     pub async fn take(&self, origin: &Origin) -> Option<Connection<B>> {
         while let Some(mut idle) = self.last_of(origin) {
@@ -58,11 +66,13 @@ where
     pub fn put(self: &Arc<Self>, origin: Origin, connection: Connection<B>) {
         // Without a runtime nothing would close it in time.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        connection.rest();
         let mut all = self.lock();
         if all.len() >= MAX_IDLE {
             all.remove(0);
         }
-        all.push(Idle { origin, connection, since: Instant::now() });
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
+        all.push(Idle { origin, connection, since: Instant::now(), _place: place });
         drop(all);
         let pool = Arc::downgrade(self);
         runtime.spawn(async move {
@@ -74,6 +84,6 @@ where
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Idle<B>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

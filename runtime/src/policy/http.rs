@@ -4,8 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Secret;
+#[cfg(feature = "http")]
+use super::target::is_below;
+use super::target::is_plain;
 use crate::error::{Error, Result};
-use crate::net::{Origin, OriginPattern, Reach, Scheme, is_header_name};
+#[cfg(feature = "http")]
+use crate::net::{Origin, Reach};
+use crate::net::{OriginPattern, Scheme, is_header_name};
 
 /// Headers that say where a message goes, where it ends, and what becomes of its connection: the host's alone.
 pub(crate) const HOST_HEADERS: [&str; 15] = [
@@ -56,13 +61,13 @@ impl Credential {
 pub struct HttpGrant {
     /// Where to.
     pub origin: OriginPattern,
-    /// The only methods; empty is all but CONNECT and TRACE, which are never sent.
+    /// The only methods; empty is all but CONNECT, TRACE and TRACK, which are never sent.
     pub methods: Vec<String>,
     /// The only paths, and what is below them; empty is all.
     pub paths: Vec<String>,
     /// Headers that the host adds, by name in lower case. The component neither sees nor sets them.
     pub headers: BTreeMap<String, Credential>,
-    /// Whether its names may lead to loopback, private, link-local and shared addresses too. An address, and
+    /// Whether its names may lead to loopback, private and shared addresses too. An address, and
     /// `localhost`, that the origin names outright needs no more.
     pub private: bool,
     /// Whether its operator says that these requests only read. Functions that claim to be read-only have no others.
@@ -175,11 +180,18 @@ impl HttpGrant {
                 || (is_plain(path) && self.paths.iter().any(|prefix| is_below(path, prefix))))
     }
 
-    /// How far its connections go.
+    /// Whether it is for some of the requests to its origin alone.
+    #[cfg(feature = "http")]
+    pub(crate) fn restricts(&self) -> bool {
+        !self.methods.is_empty() || !self.paths.is_empty()
+    }
+
+    /// How far its connections go: with credentials and without TLS, no further than private networks.
+    #[cfg(feature = "http")]
     pub(crate) fn reach(&self) -> Reach {
-        match self.origin.reach() {
-            Reach::Public | Reach::Loopback if self.private => Reach::Private,
-            reach => reach,
+        match self.headers.is_empty() {
+            true => self.origin.reach_if(self.private),
+            false => self.origin.reach_with_credentials(self.private).unwrap_or(Reach::Inside),
         }
     }
 
@@ -204,8 +216,7 @@ impl HttpGrant {
             let message = "would go to everybody; name the origin that the credentials are for";
             faults.push(fault("headers", None, message.to_owned()));
         }
-        let is_open = self.origin.scheme() == Scheme::Http && self.reach() == Reach::Public;
-        if !self.headers.is_empty() && is_open {
+        if !self.headers.is_empty() && self.origin.reach_with_credentials(self.private).is_none() {
             let message =
                 "would be readable on the way: credentials go to the Internet over `https://` alone";
             faults.push(fault("headers", None, message.to_owned()));
@@ -221,8 +232,14 @@ impl HttpGrant {
     }
 }
 
+/// Whether a method turns a connection into something that no check sees, or repeats what the host added; in any case, as
+/// some servers read it.
+pub(crate) fn is_never_sent(method: &str) -> bool {
+    ["CONNECT", "TRACE", "TRACK"].iter().any(|never| method.eq_ignore_ascii_case(never))
+}
+
 fn method_fault(method: &str) -> Option<String> {
-    if method == "CONNECT" || method == "TRACE" {
+    if is_never_sent(method) {
         return Some(format!("`{method}` is never sent"));
     }
     let is_upper = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
@@ -257,28 +274,6 @@ fn header_fault(name: &str, value: &Credential, secrets: &BTreeMap<String, Secre
     (!is_visible).then(|| "`prefix` must be visible ASCII".to_owned())
 }
 
-/// Whether `path` is `prefix` or below it.
-#[cfg(feature = "http")]
-fn is_below(path: &str, prefix: &str) -> bool {
-    match path.strip_prefix(prefix) {
-        Some(rest) => rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'),
-        None => false,
-    }
-}
-
-/// Whether every server takes `path` for the same: nothing in it climbs, also not encoded, by a parameter or by the other
-/// slash.
-fn is_plain(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    let climbs = |segment: &str| {
-        let name = segment.split(';').next().unwrap_or(segment).replace("%2e", ".");
-        name == "." || name == ".."
-    };
-    !lower.contains(['\\', '\0'])
-        && !["%2f", "%5c", "%00"].iter().any(|code| lower.contains(code))
-        && !lower.split('/').any(climbs)
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a table of entries that are right")]
@@ -289,6 +284,7 @@ mod tests {
         HttpGrant::to("https://api.example.org").unwrap()
     }
 
+    #[cfg(feature = "http")]
     #[test]
     fn a_request_fits_by_method_and_path() {
         let origin = Origin::parse("https://api.example.org").unwrap();
@@ -324,7 +320,7 @@ mod tests {
         let plain = || HttpGrant::to("http://api.example.org").unwrap();
         for (entry, expected) in [
             (entry().methods(["get"]), vec!["methods"]),
-            (entry().methods(["GET", "CONNECT", "A B", ""]), vec!["methods"; 3]),
+            (entry().methods(["GET", "CONNECT", "A B", "", "TRACE", "TRACK"]), vec!["methods"; 5]),
             (entry().paths(["v1", "/a/..", "/a?b", "/*", "/ö"]), vec!["paths"; 5]),
             (entry().header("x y", key()).header("Host", key()), vec!["headers"; 2]),
             (entry().header("a", Credential::secret("other")), vec!["headers"]),
@@ -333,6 +329,9 @@ mod tests {
             (plain().header("a", key()), vec!["headers"]),
             (plain().header("a", key()).private(), vec![]),
             (HttpGrant::to("http://127.0.0.1").unwrap().header("a", key()), vec![]),
+            (HttpGrant::to("http://93.184.216.34").unwrap().header("a", key()), vec!["headers"]),
+            (HttpGrant::to("http://93.184.216.34").unwrap().header("a", key()).private(), vec!["headers"]),
+            (HttpGrant::to("https://93.184.216.34").unwrap().header("a", key()), vec![]),
             (any().private(), vec!["private"]),
             (plain().ca("/x"), vec!["ca"]),
             (entry().methods(["GET"]).paths(["/v1"]).header("A", key().prefix("Bearer ")).ca("/x"), vec![]),

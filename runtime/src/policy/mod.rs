@@ -15,6 +15,7 @@ mod protect;
 mod rule;
 mod secret;
 mod switches;
+mod target;
 mod trust;
 
 pub use approval::{Answer, Approval, Approvals, Approver, Binding, Bound, Pending, Question, Reason, Scope};
@@ -26,9 +27,9 @@ pub use digest::Digest;
 pub(crate) use digest::hexadecimal;
 pub use grant::{Access, DirGrant, Grant, StateScope};
 pub(crate) use http::FaultItem;
-#[cfg(feature = "http")]
-pub(crate) use http::HOST_HEADERS;
 pub use http::{Credential, HttpGrant};
+#[cfg(feature = "http")]
+pub(crate) use http::{HOST_HEADERS, is_never_sent};
 pub use narrowing::Narrowing;
 pub use pins::Pins;
 pub use private::ensure_private;
@@ -39,4 +40,6 @@ pub use rule::{
 pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use switches::Switches;
+#[cfg(feature = "http")]
+pub(crate) use target::leads_elsewhere;
 pub use trust::TrustStore;

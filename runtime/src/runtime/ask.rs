@@ -46,7 +46,9 @@ impl Asking<'_> {
             digest: &digest,
             grant: &grant,
         };
-        let binding = Binding::new(&bound, self.arguments).by_rule(self.rules);
+        let everybodys = Binding::new(&bound, self.arguments).by_rule(self.rules);
+        let callers = everybodys.clone().of_user(self.call.session.state.identity.user.as_deref());
+        let binding = callers.clone();
         let session = self.call.session.state.name().map(str::to_owned);
         match self.stored(move |approvals| approvals.given(&binding, session.as_deref())).await? {
             Ok(Some(given)) => {
@@ -59,11 +61,12 @@ impl Asking<'_> {
         }
         let question = self.question(&digest);
         match self.shared.approver.as_ref().filter(|approver| approver.is_there()) {
-            None => Err(self.pend(question, binding, verdicts).await),
+            None => Err(self.pend(question, everybodys, verdicts).await),
             Some(approver) => {
                 let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));
                 let answered = async { Ok(asked.await.unwrap_or(Answer::Deny(None))) };
                 let answer = self.whole.within_anywhere(answered).await?;
+                let binding = if approver.is_caller() { callers } else { everybodys };
                 self.answered(approver.name(), answer, question, binding, outcome, verdicts).await
             }
         }

@@ -97,8 +97,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     if let Err(error) = passage.record() {
         telemetry::audit_failed(&error);
         let outcome = &mut passage.outcome;
-        outcome.content.clear();
-        outcome.structured = None;
+        outcome.give_nothing();
         fail(&shared, &terms, &call, unanswered(&error), outcome);
     }
     telemetry::called(&span, &passage.outcome);

@@ -21,7 +21,7 @@ impl HttpTemplate {
         _secrets: &BTreeMap<String, String>,
         _redactor: Option<&Arc<Redactor>>,
         _setting: &str,
-        _resolver: &(),
+        _network: &(),
     ) -> Result<Arc<Self>, (usize, String)> {
         match grants {
             [] => Ok(Arc::new(Self)),

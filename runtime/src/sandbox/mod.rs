@@ -89,7 +89,7 @@ pub(crate) struct Sandbox {
     threads: GuestThreads,
     reactor: Arc<Reactor>,
     kept: PathBuf,
-    resolver: Resolving,
+    network: Networking,
 }
 
 /// Who finds the addresses of names for requests.
@@ -97,6 +97,20 @@ pub(crate) struct Sandbox {
 pub(crate) type Resolving = Arc<dyn crate::net::Resolver>;
 #[cfg(not(feature = "http"))]
 pub(crate) type Resolving = ();
+
+/// What all requests have in common.
+#[cfg(feature = "http")]
+pub(crate) type Networking = Arc<crate::net::Network>;
+#[cfg(not(feature = "http"))]
+pub(crate) type Networking = ();
+
+#[cfg(feature = "http")]
+fn network(resolver: Resolving) -> Networking {
+    Arc::new(crate::net::Network::new(resolver))
+}
+
+#[cfg(not(feature = "http"))]
+fn network(_: Resolving) -> Networking {}
 
 fn system_resolver() -> Resolving {
     #[cfg(feature = "http")]
@@ -114,7 +128,7 @@ impl Sandbox {
             threads: GuestThreads::new(Arc::clone(&reactor)),
             reactor,
             kept: PathBuf::new(),
-            resolver: system_resolver(),
+            network: network(system_resolver()),
         })
     }
 
@@ -122,14 +136,14 @@ impl Sandbox {
     #[must_use]
     pub fn resolving_by(mut self, resolver: Option<Resolving>) -> Self {
         if let Some(resolver) = resolver {
-            self.resolver = resolver;
+            self.network = network(resolver);
         }
         self
     }
 
-    /// Who finds the addresses of names.
-    pub fn resolver(&self) -> &Resolving {
-        &self.resolver
+    /// What all requests have in common.
+    pub fn network(&self) -> &Networking {
+        &self.network
     }
 
     /// The folder in which values are kept that outlive their call.

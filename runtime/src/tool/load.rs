@@ -259,7 +259,7 @@ impl Loader<'_> {
             }
         }
         let (grants, setting) = (&self.config.grant.http, self.config.http_setting());
-        HttpTemplate::open(grants, secrets, redactor, &setting, self.sandbox.resolver())
+        HttpTemplate::open(grants, secrets, redactor, &setting, self.sandbox.network())
             .map_err(|(index, told)| misset(&origin(index), told))
     }
 

@@ -156,6 +156,10 @@ fn list(store: &Approvals, is_json: bool) -> anyhow::Result<()> {
             (Scope::ByRule, _) => "always, by rule".to_owned(),
             _ => "always".to_owned(),
         };
+        let scope = match &approval.user {
+            Some(user) => format!("{scope}, for {user}"),
+            None => scope,
+        };
         let (id, tool, component, covers) = (approval.id, approval.tool, approval.component, approval.covers);
         print_line(format_args!("{id}  {tool} of {component}, {scope}: {covers}"))?;
     }

@@ -7,6 +7,8 @@
 mod answer;
 #[cfg(feature = "http")]
 mod bytes;
+mod json;
+mod markup;
 mod spans;
 mod spellings;
 mod stream;
@@ -24,6 +26,10 @@ pub(crate) use bytes::MaskingBytes;
 use spans::{Span, Spans};
 use spellings::spellings;
 pub(crate) use stream::RedactingStream;
+
+/// What may be left of a secret that was cut, in bytes: so little that it tells nothing, and that words which happen to begin
+/// or end so stay whole.
+const TOLERATED: usize = 3;
 
 /// Finds the secrets of one component.
 pub struct Redactor {
@@ -111,6 +117,16 @@ impl Redactor {
         let mut spans = self.spans(text);
         spans.add_first(Span { start: 0, end: self.halved_start(text), mark: None });
         self.text(&spans.write(text, &self.marks)).into_owned()
+    }
+
+    /// `text` without what may be the end of a secret at its beginning and the beginning of one at its end, unless that is
+    /// so short that it tells nothing: somebody else may have cut it.
+    #[cfg(feature = "http")]
+    pub(crate) fn without_halves<'t>(&self, text: &'t str) -> &'t str {
+        let start = Some(self.halved_start(text)).filter(|start| *start > TOLERATED).unwrap_or(0);
+        let end = self.halved_end(text);
+        let end = if text.len() - end > TOLERATED { end } else { text.len() };
+        text.get(start..end).unwrap_or_default()
     }
 
     /// A text that may have been shortened, as the ellipsis at its end then says.

@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
+use super::{json, markup};
 use crate::output::clean;
 
-/// Every spelling that is looked for: plain and cleaned; escaped for URLs and JSON in the ways of common libraries;
-/// hexadecimal; base64 of both alphabets at each of the three places in a group that a secret can begin at.
+/// Every spelling that is looked for: plain, cleaned, and in the case of headers' names; escaped for URLs, JSON and markup in
+/// the ways of common libraries, once or twice; hexadecimal; base64 of both alphabets at each of the three places in a group
+/// that a secret can begin at.
 pub(super) fn spellings(secret: &str) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for plain in [secret, &clean(secret)] {
@@ -18,21 +20,47 @@ pub(super) fn spellings(secret: &str) -> BTreeSet<Vec<u8>> {
             continue;
         }
         all.insert(plain.as_bytes().to_vec());
-        for kept in UNESCAPED {
-            all.insert(percent(plain, kept, false));
-            all.insert(percent(plain, kept, true));
-        }
-        all.insert(percent(plain, UNESCAPED_IN_FORMS, false).into_iter().map(plus).collect());
-        for escaped in json(plain) {
-            // JSON within JSON.
-            all.extend(json(&escaped).into_iter().map(String::into_bytes));
-            all.insert(escaped.into_bytes());
-        }
+        all.insert(plain.to_ascii_lowercase().into_bytes());
+        all.insert(plain.to_ascii_uppercase().into_bytes());
+        all.extend(quoted(plain).map(String::into_bytes));
+        all.extend(url(plain));
+        all.extend(json::nested(plain).into_iter().map(String::into_bytes));
+        all.extend(markup::nested(plain).into_iter().map(String::into_bytes));
         all.insert(hexadecimal(plain, false).into_bytes());
         all.insert(hexadecimal(plain, true).into_bytes());
         all.extend(base64(plain.as_bytes()));
     }
     all
+}
+
+/// Within quotes of its own, as spreadsheets, databases and shells double or leave them.
+fn quoted(text: &str) -> impl Iterator<Item = String> {
+    [("\"", "\"\""), ("'", "''"), ("'", "'\\''")]
+        .into_iter()
+        .map(|(quote, written)| text.replace(quote, written))
+}
+
+/// As a part of a URL, and that as a part of another.
+fn url(text: &str) -> BTreeSet<Vec<u8>> {
+    let mut all = BTreeSet::new();
+    for lower in [false, true] {
+        for kept in UNESCAPED {
+            all.insert(percent(text.as_bytes(), kept, lower));
+        }
+        all.insert(percent(text.as_bytes(), UNESCAPED_IN_FORMS, lower).into_iter().map(plus).collect());
+    }
+    let again = |once: &Vec<u8>| percent(once, UNESCAPED[0], false);
+    let twice: Vec<Vec<u8>> = all.iter().map(again).collect();
+    // Some escape of an escaped part the percent signs alone.
+    let signs: Vec<Vec<u8>> = all.iter().map(|once| signs_escaped(once)).collect();
+    all.extend(twice);
+    all.extend(signs);
+    all
+}
+
+fn signs_escaped(once: &[u8]) -> Vec<u8> {
+    let byte = |byte: &u8| if *byte == b'%' { b"%25".to_vec() } else { vec![*byte] };
+    once.iter().flat_map(byte).collect()
 }
 
 /// What libraries leave as it is beside letters and digits: RFC 3986, JavaScript's two, `curl`'s path, nothing.
@@ -45,9 +73,9 @@ fn plus(byte: u8) -> u8 {
     if byte == b' ' { b'+' } else { byte }
 }
 
-fn percent(text: &str, kept: &[u8], lower: bool) -> Vec<u8> {
+fn percent(text: &[u8], kept: &[u8], lower: bool) -> Vec<u8> {
     let mut escaped = Vec::new();
-    for byte in text.bytes() {
+    for byte in text.iter().copied() {
         if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
             escaped.push(byte);
         } else if lower {
@@ -64,58 +92,6 @@ fn hexadecimal(text: &str, upper: bool) -> String {
         let _ = if upper { write!(digits, "{byte:02X}") } else { write!(digits, "{byte:02x}") };
         digits
     })
-}
-
-/// The inside of JSON strings: as little escaped as can be, with slashes, with what HTML means something by, with
-/// everything beyond ASCII, and with all of these.
-fn json(text: &str) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    for slash in [false, true] {
-        for html in [false, true] {
-            for ascii in [false, true] {
-                for upper in [false, true] {
-                    all.insert(json_escaped(text, Escapes { slash, html, ascii, upper }));
-                }
-            }
-        }
-    }
-    all
-}
-
-#[derive(Clone, Copy)]
-struct Escapes {
-    slash: bool,
-    html: bool,
-    ascii: bool,
-    upper: bool,
-}
-
-fn json_escaped(text: &str, escapes: Escapes) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '"' => escaped.push_str("\\\""),
-            '\\' => escaped.push_str("\\\\"),
-            '\n' => escaped.push_str("\\n"),
-            '\r' => escaped.push_str("\\r"),
-            '\t' => escaped.push_str("\\t"),
-            '\u{8}' => escaped.push_str("\\b"),
-            '\u{c}' => escaped.push_str("\\f"),
-            '/' if escapes.slash => escaped.push_str("\\/"),
-            '<' | '>' | '&' | '\'' if escapes.html => unicode(&mut escaped, letter, escapes.upper),
-            letter if u32::from(letter) < 0x20 || (escapes.ascii && !letter.is_ascii()) => {
-                unicode(&mut escaped, letter, escapes.upper);
-            }
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
-}
-
-fn unicode(escaped: &mut String, letter: char, upper: bool) {
-    for unit in letter.encode_utf16(&mut [0; 2]) {
-        let _ = if upper { write!(escaped, "\\u{unit:04X}") } else { write!(escaped, "\\u{unit:04x}") };
-    }
 }
 
 /// In each alphabet and at each place in a group: the letters that depend on the secret alone, and at its end those

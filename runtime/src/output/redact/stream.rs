@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Redactor;
 use super::spans::Span;
-
-/// What a record may end with, in bytes, of what is the beginning of a secret: so little that it tells nothing, and
-/// that words which happen to end so stay whole.
-const TOLERATED: usize = 3;
+use super::{Redactor, TOLERATED};
 
 /// The pieces of one stream.
 #[derive(Debug)]

@@ -1,11 +1,13 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod borders;
+#[path = "../../../../tests/src/encoders.rs"]
+mod encoders;
 
 use std::sync::Arc;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -31,33 +33,7 @@ fn planted() -> Vec<String> {
 
 /// What a secret looks like when programs write it.
 fn written(secret: &str) -> Vec<String> {
-    let mut all = vec![secret.to_owned(), serde_json::to_string(secret).unwrap()];
-    all.push(serde_json::to_string(&serde_json::to_string(secret).unwrap()).unwrap());
-    let percent = |kept: &str, lower: bool| -> String {
-        secret
-            .bytes()
-            .map(|byte| match char::from(byte) {
-                letter if letter.is_ascii_alphanumeric() || kept.contains(letter) => letter.to_string(),
-                _ if lower => format!("%{byte:02x}"),
-                _ => format!("%{byte:02X}"),
-            })
-            .collect()
-    };
-    for lower in [false, true] {
-        all.push(percent("-._~", lower));
-        all.push(percent("", lower));
-    }
-    all.push(secret.bytes().map(|byte| format!("{byte:02x}")).collect());
-    for before in ["", "x", "xy", "xyz"] {
-        for after in ["", "q", "qr"] {
-            let bytes = format!("{before}{secret}{after}");
-            all.push(STANDARD.encode(&bytes));
-            all.push(URL_SAFE.encode(&bytes));
-            all.push(STANDARD_NO_PAD.encode(&bytes));
-            all.push(URL_SAFE_NO_PAD.encode(&bytes));
-        }
-    }
-    all
+    encoders::all(secret)
 }
 
 fn check(redactor: &Redactor, text: &str, context: &str) {

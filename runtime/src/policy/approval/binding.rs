@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::question::plain_name;
 use crate::policy::{
     Access, Credential, Digest, DirGrant, Grant, HttpGrant, RuleSource, Secret, SecretSource,
 };
@@ -25,11 +26,12 @@ pub struct Bound<'a> {
 
 /// The two things that can be approved about a call: exactly it, or every call of the tool that the same rules ask
 /// about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     identity: Digest,
     pub(super) exact: Digest,
     pub(super) by_rule: Option<Digest>,
+    pub(super) user: Option<String>,
 }
 
 impl Binding {
@@ -39,7 +41,7 @@ impl Binding {
         let mut fields = Fields::new("exact");
         fields.add(&identity.to_string());
         fields.value(arguments);
-        Self { identity, exact: fields.digest(), by_rule: None }
+        Self { identity, exact: fields.digest(), by_rule: None, user: None }
     }
 
     /// Adds the wider scope: every call of the tool about which these rules ask and no others. None is no scope.
@@ -52,6 +54,13 @@ impl Binding {
         fields.add(&self.identity.to_string());
         words.iter().for_each(|words| fields.add(words));
         self.by_rule = (!words.is_empty()).then(|| fields.digest());
+        self
+    }
+
+    /// The user who calls. An approval that is remembered under it holds for this user alone; one without, for everybody.
+    #[must_use]
+    pub fn of_user(mut self, user: Option<&str>) -> Self {
+        self.user = user.map(plain_name);
         self
     }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::binding::Binding;
-use super::question::{Answer, Question, session_name};
+use super::question::{Answer, Question, plain_name};
 use crate::error::{Error, Result};
 use crate::policy::private::VERSION;
 
@@ -63,6 +63,9 @@ pub struct Approval {
     /// The session, if it is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The user whose calls alone it covers, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// When it was given, in seconds since 1970.
     pub given: u64,
     /// The digest of what it is bound to.
@@ -133,7 +136,7 @@ impl Scope {
 impl Pending {
     /// The question as it is kept.
     pub(super) fn new(id: String, question: &Question, binding: &Binding, now: u64) -> Self {
-        let arguments = question.arguments.to_string();
+        let arguments = question.shown(false);
         let reasons = question.reasons.iter().take(MAX_REASONS);
         Self {
             id,
@@ -185,6 +188,7 @@ impl Pending {
             component: self.component.clone(),
             covers,
             session: self.session.clone().filter(|_| matches!(scope, Scope::Session | Scope::Once)),
+            user: None,
             given: now,
             binding,
         }))
@@ -200,11 +204,12 @@ impl Content {
 
     /// The approval that covers a call, the one that lasts longest first.
     pub(super) fn covering(&self, binding: &Binding, session: Option<&str>, now: u64) -> Option<&Approval> {
-        let session = session.map(session_name);
+        let session = session.map(plain_name);
         let exact = binding.exact.to_string();
         let by_rule = binding.by_rule.map(|digest| digest.to_string());
         let covers = |approval: &&Approval| {
             lives(approval, now)
+                && (approval.user.is_none() || approval.user == binding.user)
                 && match approval.scope {
                     Scope::ByRule => by_rule.as_ref() == Some(&approval.binding),
                     Scope::Session => approval.binding == exact && approval.session == session,
@@ -239,8 +244,8 @@ impl Content {
     /// Adds an approval, unless the same is there already.
     pub(super) fn approve(&mut self, approval: Approval) -> Result<()> {
         let is_same = |other: &Approval| {
-            (other.scope, &other.binding, &other.session)
-                == (approval.scope, &approval.binding, &approval.session)
+            (other.scope, &other.binding, &other.session, &other.user)
+                == (approval.scope, &approval.binding, &approval.session, &approval.user)
         };
         self.approvals.retain(|other| !is_same(other));
         if self.approvals.len() >= MAX_APPROVALS {

@@ -101,7 +101,7 @@ impl Approvals {
         }
     }
 
-    /// Keeps an answer that reaches beyond its call; a no and a "once" do not.
+    /// Keeps an answer that reaches beyond its call; a no and a "once" do not. It is for the user of the binding, if that has one.
     ///
     /// # Errors
     /// When the store cannot be written, is full, or there is no such scope for this question.
@@ -110,7 +110,8 @@ impl Approvals {
             return Ok(());
         }
         let pending = Pending::new(identifier()?, question, binding, now());
-        let Some(approval) = pending.approved(answer, now())? else { return Ok(()) };
+        let Some(mut approval) = pending.approved(answer, now())? else { return Ok(()) };
+        approval.user.clone_from(&binding.user);
         // Without a name, the session is this process.
         if approval.scope == Scope::Session && approval.session.is_none() {
             return self.memory().approve(approval);
@@ -118,7 +119,8 @@ impl Approvals {
         self.change(|content| content.approve(approval.clone()))
     }
 
-    /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow).
+    /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow). Its answer is an
+    /// operator's, and for everybody.
     ///
     /// # Errors
     /// When the store cannot be written, is of another version, may have been written by others, or 200 other questions

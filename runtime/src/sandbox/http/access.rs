@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use http::{HeaderName, HeaderValue};
 
 use super::body::OutgoingBody;
-use crate::net::{AddressClass, Connector, Origin, Pool, Reach, Resolver, Scheme, client_config};
+use crate::net::{AddressClass, Asker, Connector, Network, Origin, Pool, Reach, Scheme, client_config};
 use crate::output::Redactor;
 use crate::policy::HttpGrant;
 
@@ -24,10 +24,11 @@ pub(super) struct Route {
     pub setting: String,
     /// Headers that the host adds.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// What covers these in responses; none where none are added.
+    /// What covers credentials in responses; none where no entry of the component has any.
     pub redactor: Option<Arc<Redactor>>,
     pub pool: Arc<Pool<OutgoingBody>>,
-    resolver: Arc<dyn Resolver>,
+    pub network: Arc<Network>,
+    asker: Arc<Asker>,
     tls: OnceLock<Result<Arc<rustls::ClientConfig>, String>>,
 }
 
@@ -47,6 +48,9 @@ impl Route {
 
     /// The setting by which an address of `class` would be in reach.
     pub fn reaching(&self, class: AddressClass) -> String {
+        if class == AddressClass::Public {
+            return format!("{}: credentials go to the Internet over `https://` alone", self.key("headers"));
+        }
         match Reach::Private.admits(class) && !self.grant.private {
             true => self.key("private"),
             false => format!("{}: only an origin that is this address reaches it", self.setting),
@@ -56,7 +60,7 @@ impl Route {
     /// What connects to its servers. The roots are read when they are first needed.
     pub fn connector(&self) -> Result<Connector, String> {
         let tls = self.tls.get_or_init(|| client_config(self.grant.ca.as_deref())).clone()?;
-        Ok(Connector::new(Arc::clone(&self.resolver), tls))
+        Ok(Connector::new(Arc::clone(&self.network), Arc::clone(&self.asker), tls))
     }
 }
 
@@ -70,20 +74,24 @@ impl HttpTemplate {
         secrets: &BTreeMap<String, String>,
         redactor: Option<&Arc<Redactor>>,
         setting: &str,
-        resolver: &Arc<dyn Resolver>,
+        network: &Arc<Network>,
     ) -> Result<Arc<Self>, (usize, String)> {
+        let asker = Arc::<Asker>::default();
+        // Also where an entry adds none: what one of them sent, its server may say to another.
+        let redactor = redactor.filter(|_| grants.iter().any(|grant| !grant.headers.is_empty()));
         let routes = grants.iter().enumerate().map(|(index, grant)| {
             let wrong = |message: String| (index, message);
             let route = Route {
                 headers: headers(grant, secrets).map_err(wrong)?,
-                redactor: redactor.filter(|_| !grant.headers.is_empty()).cloned(),
+                redactor: redactor.cloned(),
                 setting: match setting.starts_with("--") {
                     true => format!("{setting} {}", grant.origin),
                     false => format!("{setting}[{index}]"),
                 },
                 grant: grant.clone(),
-                pool: Arc::default(),
-                resolver: Arc::clone(resolver),
+                pool: Arc::new(Pool::new(network)),
+                network: Arc::clone(network),
+                asker: Arc::clone(&asker),
                 tls: OnceLock::new(),
             };
             if grant.origin.scheme() == Scheme::Https && grant.ca.is_some() {

@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::meter::{Meter, Open};
-use crate::net::{Connection, Origin, Pool};
+use crate::net::{Connection, Exceeded, Origin, Pool};
 use crate::output::MaskingBytes;
 
 /// What a guest sends.
@@ -42,6 +42,7 @@ impl OutgoingBody {
         Ok(())
     }
 
+    /// No body.
     pub fn empty(meter: Arc<Meter>) -> Self {
         let nothing = http_body_util::Empty::<Bytes>::new().map_err(|never| match never {});
         Self::new(nothing.boxed_unsync(), None, meter)
@@ -96,7 +97,6 @@ impl Held {
 pub(super) struct IncomingBody {
     inner: Incoming,
     held: Option<Held>,
-    meter: Arc<Meter>,
     /// How long a server may be silent.
     between: Option<Duration>,
     silence: Option<Pin<Box<Sleep>>>,
@@ -109,21 +109,12 @@ impl IncomingBody {
     pub fn new(
         inner: Incoming,
         held: Held,
-        meter: Arc<Meter>,
         between: Option<Duration>,
         masking: Option<MaskingBytes>,
         open: Open,
     ) -> Self {
-        let mut body = Self {
-            inner,
-            held: Some(held),
-            meter,
-            between,
-            silence: None,
-            masking,
-            ended: false,
-            _open: open,
-        };
+        let mut body =
+            Self { inner, held: Some(held), between, silence: None, masking, ended: false, _open: open };
         // A response without a body is read already, whether or not the guest asks for it.
         if body.inner.is_end_stream() {
             body.end();
@@ -160,6 +151,11 @@ impl IncomingBody {
         }
     }
 
+    fn read_error(&self, error: &hyper::Error) -> Error {
+        let exceeded = self.held.as_ref().and_then(|held| held.connection.exceeded());
+        exceeded.map_or_else(|| read_error(error), too_much)
+    }
+
     fn is_silent(&mut self, context: &mut Context<'_>) -> bool {
         let Some(between) = self.between else { return false };
         let silence = self.silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(between)));
@@ -190,14 +186,14 @@ impl Body for IncomingBody {
                     self.end();
                     continue;
                 }
-                Some(Err(error)) => return self.fail(read_error(&error)),
+                Some(Err(error)) => {
+                    let error = self.read_error(&error);
+                    return self.fail(error);
+                }
                 Some(Ok(frame)) => frame,
             };
             match frame.into_data() {
                 Ok(data) => {
-                    if let Err(total) = self.meter.receive(data.len()) {
-                        return self.fail(Error::HttpResponseBodySize(Some(total)));
-                    }
                     if let Some(data) = self.data(data) {
                         return Poll::Ready(Some(Ok(Frame::data(data))));
                     }
@@ -210,6 +206,16 @@ impl Body for IncomingBody {
 
     fn is_end_stream(&self) -> bool {
         self.ended && self.masking.is_none()
+    }
+}
+
+/// What a guest is told where more came than may.
+pub(super) fn too_much(exceeded: Exceeded) -> Error {
+    match exceeded {
+        Exceeded::BeforeBody(total) => {
+            Error::HttpResponseHeaderSectionSize(Some(u32::try_from(total).unwrap_or(u32::MAX)))
+        }
+        Exceeded::Counted(total) => Error::HttpResponseBodySize(Some(total)),
     }
 }
 

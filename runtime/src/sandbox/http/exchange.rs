@@ -5,17 +5,18 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderValue};
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use rustls::Error as TlsError;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 use super::access::Route;
-use super::body::{Held, IncomingBody, OutgoingBody};
+use super::body::{Held, IncomingBody, OutgoingBody, too_much};
 use super::meter::{Meter, Open};
 use crate::net::{ConnectError, Connection, Origin};
 use crate::output::{MaskingBytes, Redactor};
+use crate::policy::HOST_HEADERS;
 
 /// How long a connection may take where the guest says nothing; the call's own time bounds it too.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -45,14 +46,16 @@ impl Exchange {
             }
         };
         let (mut head, body) = response.into_parts();
-        let received = headers_bytes(&head.headers);
-        meter.receive(received).map_err(|total| Error::HttpResponseBodySize(Some(total)))?;
+        // They are of the connection; a guest is told of none.
+        for name in HOST_HEADERS.iter().filter(|name| **name != CONTENT_LENGTH) {
+            head.headers.remove(*name);
+        }
         if let Some(redactor) = &route.redactor {
             cover(&mut head.headers, redactor);
         }
         let masking = route.redactor.as_ref().map(|redactor| MaskingBytes::new(Arc::clone(redactor)));
         let held = Held { connection, pool: Arc::clone(&route.pool), origin };
-        let body = IncomingBody::new(body, held, meter, options.between_bytes_timeout, masking, open);
+        let body = IncomingBody::new(body, held, options.between_bytes_timeout, masking, open);
         Ok(http::Response::from_parts(head, body.boxed_unsync()))
     }
 }
@@ -64,7 +67,7 @@ fn add_headers(headers: &mut HeaderMap, route: &Route, origin: &Origin) -> Resul
     for (name, value) in &route.headers {
         headers.insert(name.clone(), value.clone());
     }
-    if !route.headers.is_empty() {
+    if route.redactor.is_some() {
         // In a compressed echo nothing could be found.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
@@ -76,14 +79,20 @@ async fn send(
     origin: &Origin,
     mut request: http::Request<OutgoingBody>,
     options: &RequestOptions,
-    meter: &Meter,
+    meter: &Arc<Meter>,
 ) -> Result<(http::Response<Incoming>, Connection<OutgoingBody>), Error> {
-    // A connection that its server closes meanwhile sends nothing; then the next one takes the request.
+    // A connection that its server closes meanwhile sends nothing; then the next one takes the request. Where it may have
+    // been sent, a new connection takes what may be sent twice.
     while let Some(mut connection) = route.pool.take(origin).await {
-        match connection.send(request).await {
-            Ok(response) => return Ok((response, connection)),
-            Err((_, Some(unsent))) => request = unsent,
-            Err((error, None)) => return Err(send_error(&error)),
+        let twice = repeatable(&request, meter);
+        match (connection.send(request, Some(meter.receiving())).await, twice) {
+            (Ok(response), _) => return Ok((response, connection)),
+            (Err((_, Some(unsent))), _) => request = unsent,
+            (Err((_, None)), Some(twice)) if connection.is_unanswered() => {
+                request = twice;
+                break;
+            }
+            (Err((error, None)), _) => return Err(send_error(&connection, &error)),
         }
     }
     let within = options.connect_timeout.map_or(CONNECT, |asked| asked.min(CONNECT));
@@ -91,10 +100,25 @@ async fn send(
     let connecting = connect(route, origin, asked, meter);
     let mut connection =
         tokio::time::timeout(within, connecting).await.map_err(|_| Error::ConnectionTimeout)??;
-    match connection.send(request).await {
+    match connection.send(request, Some(meter.receiving())).await {
         Ok(response) => Ok((response, connection)),
-        Err((error, _)) => Err(send_error(&error)),
+        Err((error, _)) => Err(send_error(&connection, &error)),
     }
+}
+
+/// The same request once more, if a server may get it twice and there is no body of which a part may be gone.
+fn repeatable(
+    request: &http::Request<OutgoingBody>,
+    meter: &Arc<Meter>,
+) -> Option<http::Request<OutgoingBody>> {
+    if !request.method().is_idempotent() || !request.body().is_end_stream() {
+        return None;
+    }
+    let mut twice = http::Request::new(OutgoingBody::empty(Arc::clone(meter)));
+    *twice.method_mut() = request.method().clone();
+    *twice.uri_mut() = request.uri().clone();
+    *twice.headers_mut() = request.headers().clone();
+    Some(twice)
 }
 
 async fn connect(
@@ -104,25 +128,31 @@ async fn connect(
     meter: &Meter,
 ) -> Result<Connection<OutgoingBody>, Error> {
     let connector = route.connector().map_err(|told| Error::InternalError(Some(told)))?;
-    let stream = connector.connect(origin, route.reach()).await.map_err(|error| {
-        if let ConnectError::Prohibited { address, class, .. } = &error {
-            let target = format!("{asked}: {class} address {address}");
-            meter.deny("connect", target, route.reaching(*class));
+    connector.open(origin, route.reach()).await.map_err(|error| {
+        match &error {
+            ConnectError::Prohibited { address, class, .. } => {
+                let target = format!("{asked}: {class} address {address}");
+                meter.deny("connect", target, route.reaching(*class));
+            }
+            ConnectError::Busy => meter.deny("connect", asked, format!("none: {error}")),
+            _ => {}
         }
         connect_error(error)
-    })?;
-    Connection::open(stream).await.map_err(|error| send_error(&error))
+    })
 }
 
 fn connect_error(error: ConnectError) -> Error {
     match error {
         ConnectError::Unknown { reason, .. } => Error::DnsError { rcode: Some(reason), info_code: None },
+        ConnectError::Busy => Error::ConnectionLimitReached,
         ConnectError::Prohibited { .. } => Error::DestinationIpProhibited,
         ConnectError::Unreachable { source, .. } => match source.kind() {
             std::io::ErrorKind::ConnectionRefused => Error::ConnectionRefused,
             std::io::ErrorKind::TimedOut => Error::ConnectionTimeout,
             _ => Error::DestinationUnavailable,
         },
+        ConnectError::Broken(error) => sending_error(&error),
+        ConnectError::NoThread(_) => Error::InternalError(Some(error.to_string())),
         ConnectError::Tls { source, .. } => {
             let tls = source.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
             match tls {
@@ -133,7 +163,11 @@ fn connect_error(error: ConnectError) -> Error {
     }
 }
 
-fn send_error(error: &hyper::Error) -> Error {
+fn send_error(connection: &Connection<OutgoingBody>, error: &hyper::Error) -> Error {
+    connection.exceeded().map_or_else(|| sending_error(error), too_much)
+}
+
+fn sending_error(error: &hyper::Error) -> Error {
     if let Some(of_body) = error.source().and_then(|source| source.downcast_ref::<Error>()) {
         return match of_body {
             Error::HttpRequestBodySize(bytes) => Error::HttpRequestBodySize(*bytes),
@@ -156,12 +190,18 @@ fn send_error(error: &hyper::Error) -> Error {
     }
 }
 
-/// Headers that echo a credential do it covered.
+/// Headers that echo a credential do it covered; one whose name does is left out.
 fn cover(headers: &mut HeaderMap, redactor: &Redactor) {
+    let told: Vec<HeaderName> =
+        headers.keys().filter(|name| redactor.is_in(name.as_str())).cloned().collect();
+    for name in told {
+        headers.remove(name);
+    }
     for value in headers.values_mut() {
         let text = String::from_utf8_lossy(value.as_bytes());
-        if redactor.is_in(&text) {
-            *value = HeaderValue::from_str(&redactor.text(&text))
+        let whole = redactor.without_halves(&text);
+        if whole.len() < text.len() || redactor.is_in(&text) {
+            *value = HeaderValue::from_str(&redactor.text(whole))
                 .unwrap_or_else(|_| HeaderValue::from_static("[redacted]"));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use http::uri::PathAndQuery;
 use wasmtime::Result;
 use wasmtime::component::{Linker, Resource, ResourceTable};
@@ -13,9 +13,10 @@ use wasmtime_wasi_http::p2::{HttpError, HttpResult};
 use super::access::Route;
 use super::body::OutgoingBody;
 use super::exchange::Exchange;
-use super::meter::Meter;
-use super::{HttpState, taped};
+use super::meter::{Full, Meter};
+use super::{HOSTS, HttpState, taped};
 use crate::net::{Origin, Scheme};
+use crate::policy::{is_never_sent, leads_elsewhere};
 use crate::sandbox::state::CellState;
 
 /// Headers of a request; servers take about a hundred.
@@ -23,6 +24,9 @@ const MAX_HEADERS: usize = 128;
 
 /// Bytes of path and query; servers take 8 KiB or a little more.
 const MAX_PATH: usize = 32 << 10;
+
+/// Headers that ask for a part of a response. In parts nobody can find what was halved between them.
+const PARTS: [&str; 3] = ["range", "if-range", "request-range"];
 
 /// The interface under the version that wasmtime serves its types by; the linker takes every other 0.2.x for it.
 const HANDLER: &str = "wasi:http/outgoing-handler@0.2.12";
@@ -65,7 +69,17 @@ impl Outgoing<'_> {
         let route = self.route(&asked, &meter)?;
         let mut headers = HeaderMap::from(request.headers);
         let length = check_headers(&mut headers, &route, request.body.is_some(), &meter)?;
-        let open = meter.place().ok_or(ErrorCode::ConnectionLimitReached)?;
+        let open = meter.place(&route.network).map_err(|full| {
+            if matches!(full, Full::Runtime) {
+                let target = format!("{} {}{}", asked.method, asked.origin, asked.path.path());
+                meter.deny(
+                    "request",
+                    target,
+                    "none: as many requests are under way as all calls may have; try again",
+                );
+            }
+            ErrorCode::ConnectionLimitReached
+        })?;
         meter.begin().map_err(HttpError::trap)?;
         let body = match request.body {
             Some(body) => OutgoingBody::new(body, length, Arc::clone(&meter)),
@@ -116,10 +130,9 @@ impl Outgoing<'_> {
 
     fn route(&self, asked: &Asked, meter: &Meter) -> HttpResult<Arc<Route>> {
         let Asked { method, origin, path } = asked;
-        let setting = match *method {
-            // Both turn a connection into something that no check sees.
-            http::Method::CONNECT | http::Method::TRACE => format!("none: {method} is never sent"),
-            _ => match self.http.access.route(origin, method.as_str(), path.path()) {
+        let setting = match is_never_sent(method.as_str()) {
+            true => format!("none: {} is never sent", method.as_str().to_ascii_uppercase()),
+            false => match self.http.access.route(origin, method.as_str(), path.path()) {
                 Ok(route) => return Ok(Arc::clone(route)),
                 Err(setting) => setting,
             },
@@ -130,8 +143,26 @@ impl Outgoing<'_> {
     }
 }
 
-/// What a guest may say in headers: not too much, not the host's, and nothing where a credential goes. Returns the length
-/// that it announces.
+/// Why a guest may not say this header, as the setting that would let it.
+fn refusal(name: &HeaderName, route: &Route) -> Option<String> {
+    if route.headers.iter().any(|(other, _)| other == name) {
+        return Some(route.key("headers"));
+    }
+    if super::is_hosts(name) {
+        return Some(HOSTS.to_owned());
+    }
+    if route.redactor.is_some() && PARTS.contains(&name.as_str()) {
+        return Some("none: parts of a response could have parts of a credential in them".to_owned());
+    }
+    if route.grant.restricts() && leads_elsewhere(name.as_str()) {
+        let key = if route.grant.paths.is_empty() { "methods" } else { "paths" };
+        return Some(format!("{}: this header may ask for what it leaves out", route.key(key)));
+    }
+    None
+}
+
+/// What a guest may say in headers: not too much, not the host's, nothing where a credential goes or by which it could get
+/// one, and nothing that turns the request into another. Returns the length that it announces.
 fn check_headers(
     headers: &mut HeaderMap,
     route: &Route,
@@ -141,12 +172,9 @@ fn check_headers(
     if headers.len() > MAX_HEADERS {
         return Err(ErrorCode::HttpRequestHeaderSectionSize(None).into());
     }
-    if let Some((name, _)) = route.headers.iter().find(|(name, _)| headers.contains_key(name)) {
-        meter.deny("header", name.as_str(), route.key("headers"));
-        return Err(ErrorCode::HttpRequestDenied.into());
-    }
-    if let Some(name) = headers.keys().find(|name| super::is_hosts(name)) {
-        meter.deny("header", name.as_str(), "none: the host sets it");
+    let mut refused = headers.keys().filter_map(|name| Some((name, refusal(name, route)?)));
+    if let Some((name, setting)) = refused.next() {
+        meter.deny("header", name.as_str(), setting);
         return Err(ErrorCode::HttpRequestDenied.into());
     }
     // Written anew: digits once, or nothing.

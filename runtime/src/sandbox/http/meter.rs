@@ -4,8 +4,11 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
+use crate::net::{Count, Network};
 use crate::sandbox::denials::Denials;
 use crate::sandbox::state::LimitExceeded;
 
@@ -48,13 +51,21 @@ impl Meter {
         Ok(())
     }
 
-    /// A place among the requests that are under way, given back when it is dropped.
-    pub fn place(self: &Arc<Self>) -> Option<Open> {
+    /// A place among the requests that are under way, of this call and of all in `network`, given back when it is
+    /// dropped.
+    pub fn place(self: &Arc<Self>, network: &Network) -> Result<Open, Full> {
         if self.open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
             self.open.fetch_sub(1, Ordering::Relaxed);
-            return None;
+            return Err(Full::Call);
         }
-        Some(Open(Arc::clone(self)))
+        let open = |place| Open { meter: Arc::clone(self), _place: place };
+        match network.place() {
+            Some(place) => Ok(open(Some(place))),
+            None => {
+                drop(open(None));
+                Err(Full::Runtime)
+            }
+        }
     }
 
     /// Counts bytes to a server; the total, where it is beyond the limit.
@@ -62,9 +73,10 @@ impl Meter {
         self.count(&self.sent, bytes)
     }
 
-    /// The same for bytes from one.
-    pub fn receive(&self, bytes: usize) -> Result<(), u64> {
-        self.count(&self.received, bytes)
+    /// Counts bytes from one, as they come.
+    pub fn receiving(self: &Arc<Self>) -> Count {
+        let meter = Arc::clone(self);
+        Arc::new(move |bytes| meter.count(&meter.received, bytes))
     }
 
     fn count(&self, counter: &AtomicU64, bytes: usize) -> Result<(), u64> {
@@ -97,11 +109,22 @@ impl Meter {
     }
 }
 
+/// Why there is no place for a request.
+pub(super) enum Full {
+    /// The call has as many as it may.
+    Call,
+    /// All calls together have.
+    Runtime,
+}
+
 /// A request that is under way.
-pub(super) struct Open(Arc<Meter>);
+pub(super) struct Open {
+    meter: Arc<Meter>,
+    _place: Option<OwnedSemaphorePermit>,
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.meter.open.fetch_sub(1, Ordering::Relaxed);
     }
 }

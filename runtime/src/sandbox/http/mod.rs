@@ -25,6 +25,7 @@ use wasmtime_wasi_http::{
     WasiHttpHooks, WasiHttpView,
 };
 
+use super::denials::Denials;
 use super::state::CellState;
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
@@ -53,7 +54,7 @@ impl HttpState {
     pub fn new(access: HttpAccess, limits: Arc<EffectiveLimits>) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(MAX_FIELDS);
-        Self { access, limits, context, fields: Fields, meter: None }
+        Self { access, limits, context, fields: Fields::default(), meter: None }
     }
 
     fn meter(&mut self) -> Arc<Meter> {
@@ -73,16 +74,29 @@ impl HttpState {
 
     /// Everything that was refused.
     pub fn denials(&self) -> Vec<Denial> {
-        self.meter.as_ref().map(|meter| meter.denials()).unwrap_or_default()
+        let mut all = self.fields.refused.list();
+        all.extend(self.meter.iter().flat_map(|meter| meter.denials()));
+        all
     }
 }
 
-/// Which headers are the host's alone. Requests do not go by these hooks but by [`handler`].
-struct Fields;
+/// Which headers are the host's alone, and which of them the guest tried to set. Requests do not go by these hooks but by
+/// [`handler`].
+#[derive(Default)]
+struct Fields {
+    refused: Denials,
+}
+
+/// Why no setting lets a guest set these.
+const HOSTS: &str = "none: the host sets it";
 
 impl WasiHttpHooks for Fields {
     fn is_forbidden_header(&mut self, name: &HeaderName) -> bool {
-        is_hosts(name)
+        let is_hosts = is_hosts(name);
+        if is_hosts {
+            self.refused.add(Denial::new("http", "header", name.as_str(), HOSTS));
+        }
+        is_hosts
     }
 
     fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {

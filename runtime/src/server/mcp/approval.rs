@@ -55,12 +55,39 @@ impl Approver for ClientApprover {
     fn is_there(&self) -> bool {
         CARRIER.try_with(|_| ()).is_ok()
     }
+
+    fn is_caller(&self) -> bool {
+        true
+    }
+}
+
+/// What a client may answer: nobody grants more than belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Answers {
+    /// Everything: whoever started the server on this machine is its operator.
+    #[default]
+    All,
+    /// What is about exactly one call, for a principal that has a name: it holds for its own calls.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has principals"))]
+    Own,
+    /// What ends with its session, for whoever reaches a server without tokens: it has no name that approvals could be bound to.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has principals"))]
+    Passing,
+}
+
+impl Answers {
+    /// What a principal over HTTP may answer.
+    #[cfg(feature = "http")]
+    pub fn of_principal(name: Option<&str>) -> Self {
+        if name.is_some() { Self::Own } else { Self::Passing }
+    }
 }
 
 /// A question as a form.
 pub(super) struct Form {
     message: String,
-    has_rule: bool,
+    /// The answers that it offers; every other is a no.
+    answers: Vec<&'static str>,
     /// The digest of the question, with all of its arguments.
     digest: [u8; 32],
 }
@@ -69,22 +96,26 @@ impl Form {
     /// The name of the one question among those that a client may be asked at once.
     pub const KEY: &str = "approval";
 
-    pub fn new(question: &Question) -> Self {
+    pub fn new(question: &Question, answers: Answers) -> Self {
         let Question { tool, component, digest, arguments, by_rule, .. } = question;
         let mut message = format!("May {tool} run? It is of component {component}, {digest}\n");
         for reason in &question.reasons {
             message.push_str(&format!("since {} ({})\n", reason.text, reason.source));
         }
-        let written = serde_json::to_string_pretty(arguments).unwrap_or_else(|_| arguments.to_string());
+        let written = question.shown(true);
         let bounds = Bounds::default().max_bytes(MAX_SHOWN).max_lines(usize::MAX);
         let shown = truncate_text(&written, &bounds, Keep::Ends, "NOT SHOWN");
         message.push_str(&format!("with {}\n", shown.text));
+        let by_rule = by_rule.as_ref().filter(|_| answers == Answers::All);
         if let Some(words) = by_rule {
             message.push_str(&format!("`rule` means always by this rule: {words}\n"));
         }
         let digest =
             Sha256::new().chain_update(&message).chain_update(b"\n").chain_update(arguments.to_string());
-        Self { message, has_rule: by_rule.is_some(), digest: digest.finalize().into() }
+        let mut offered = vec!["no", "once", "session"];
+        offered.extend((answers != Answers::Passing).then_some("always"));
+        offered.extend(by_rule.map(|_| "rule"));
+        Self { message, answers: offered, digest: digest.finalize().into() }
     }
 
     /// What tells this question from all others.
@@ -93,10 +124,11 @@ impl Form {
     }
 
     pub fn params(&self) -> Value {
-        let mut answers = vec!["no", "once", "session", "always"];
-        if self.has_rule {
-            answers.push("rule");
-        }
+        let meanings = "no; once; exactly this for the rest of the session";
+        let meanings = match self.answers.contains(&"always") {
+            true => format!("{meanings}; exactly this from now on"),
+            false => meanings.to_owned(),
+        };
         json!({
             "mode": "form",
             "message": self.message,
@@ -105,8 +137,8 @@ impl Form {
                 "properties": { "answer": {
                     "type": "string",
                     "title": "Answer",
-                    "description": "no; once; exactly this for the rest of the session; exactly this from now on",
-                    "enum": answers,
+                    "description": meanings,
+                    "enum": self.answers,
                 } },
                 "required": ["answer"],
             },
@@ -119,11 +151,12 @@ impl Form {
         if entry("action").is_none_or(|action| action != "accept") {
             return Answer::Deny(None);
         }
-        match entry("content").and_then(|content| content.get("answer")).and_then(Value::as_str) {
+        let answer = entry("content").and_then(|content| content.get("answer")).and_then(Value::as_str);
+        match answer.filter(|answer| self.answers.contains(answer)) {
             Some("once") => Answer::Once,
             Some("session") => Answer::Session,
             Some("always") => Answer::Always,
-            Some("rule") if self.has_rule => Answer::AlwaysByRule,
+            Some("rule") => Answer::AlwaysByRule,
             _ => Answer::Deny(None),
         }
     }
@@ -135,8 +168,12 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_is_one() {
-        let plain = Form::new(&Question::new("t", "c", "d", json!({})));
-        let by_rule = Form::new(&Question::new("t", "c", "d", json!({})).by_rule("all"));
+        let question = Question::new("t", "c", "d", json!({}));
+        let plain = Form::new(&question, Answers::All);
+        let question = question.by_rule("all");
+        let by_rule = Form::new(&question, Answers::All);
+        let own = Form::new(&question, Answers::Own);
+        let passing = Form::new(&question, Answers::Passing);
         let accepted = |answer: Value| json!({ "action": "accept", "content": { "answer": answer } });
         for (form, result, expected) in [
             (&plain, accepted(json!("once")), Answer::Once),
@@ -144,6 +181,11 @@ mod tests {
             (&plain, accepted(json!("always")), Answer::Always),
             (&by_rule, accepted(json!("rule")), Answer::AlwaysByRule),
             (&plain, accepted(json!("rule")), Answer::Deny(None)),
+            (&own, accepted(json!("rule")), Answer::Deny(None)),
+            (&own, accepted(json!("always")), Answer::Always),
+            (&passing, accepted(json!("rule")), Answer::Deny(None)),
+            (&passing, accepted(json!("always")), Answer::Deny(None)),
+            (&passing, accepted(json!("session")), Answer::Session),
             (&plain, accepted(json!("no")), Answer::Deny(None)),
             (&plain, accepted(json!(true)), Answer::Deny(None)),
             (&plain, json!({ "action": "accept" }), Answer::Deny(None)),
@@ -153,5 +195,13 @@ mod tests {
             assert_eq!(form.answer(Some(&result)), expected, "{result}");
         }
         assert_eq!(plain.answer(None), Answer::Deny(None));
+        let offered = |form: &Form| {
+            let params = form.params();
+            params.pointer("/requestedSchema/properties/answer/enum").cloned().unwrap_or_default()
+        };
+        assert_eq!(offered(&by_rule), json!(["no", "once", "session", "always", "rule"]));
+        assert_eq!(offered(&own), json!(["no", "once", "session", "always"]));
+        assert_eq!(offered(&passing), json!(["no", "once", "session"]));
+        assert!(!own.message.contains("`rule`") && by_rule.message.contains("`rule`"));
     }
 }

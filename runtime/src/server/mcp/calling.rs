@@ -125,7 +125,7 @@ impl Calling {
         let Some(shared) = self.connection.client.shared.clone().filter(|_| self.terms.is_current()) else {
             return Some(asked);
         };
-        let form = Form::new(&asked.question);
+        let form = Form::new(&asked.question, self.connection.client.answers);
         if let Some(Given { unsealed, answer }) = self.given.take()
             && unsealed.is_about(form.digest())
             && shared.use_up(&unsealed).await
@@ -151,7 +151,7 @@ impl Calling {
     /// Brings a question to the client. One that it is to come back with is returned.
     async fn ask(&self, asked: Asked, resume: &mpsc::Sender<Resumed>) -> Option<Open> {
         let Asked { question, answered } = asked;
-        let form = Form::new(&question);
+        let form = Form::new(&question, self.connection.client.answers);
         if !self.terms.is_current() {
             tokio::spawn(ask_now(Arc::clone(&self.connection), self.writer.clone(), form, answered));
             return None;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::approval::Answers;
 use super::connection::Running;
 use super::outputs;
 use super::shared::Shared;
@@ -28,6 +29,8 @@ pub(super) struct Client {
     /// Ends everything that runs for it.
     pub end: CancellationToken,
     observer: Option<Observer>,
+    /// What it may answer to questions about its calls.
+    pub answers: Answers,
     /// What other instances know too, if there are any.
     pub shared: Option<Arc<Shared>>,
     outputs: Mutex<Vec<outputs::Kept>>,
@@ -76,6 +79,7 @@ impl Client {
             session,
             end: CancellationToken::new(),
             observer: None,
+            answers: Answers::default(),
             shared: None,
             outputs: Mutex::default(),
             parked: Mutex::default(),
@@ -87,6 +91,13 @@ impl Client {
     pub fn observed(mut self, observer: Observer, end: CancellationToken) -> Self {
         self.observer = Some(observer);
         self.end = end;
+        self
+    }
+
+    /// Lets it answer so much.
+    #[cfg(feature = "http")]
+    pub fn answering(mut self, answers: Answers) -> Self {
+        self.answers = answers;
         self
     }
 

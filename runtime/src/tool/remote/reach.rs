@@ -64,10 +64,15 @@ impl Reach {
             })),
             #[cfg(feature = "http")]
             McpTransport::Url { url, headers, private, ca } => {
+                let has_secret = headers.values().any(|text| matches!(text, McpText::Secret { .. }));
                 let headers = texts(headers).into_iter().collect();
-                let (private, ca) = (*private, ca.as_deref());
-                let described = Described { component: &component, url, private, ca, headers };
-                let place = Place::of(described, sandbox.resolver());
+                let reach = match has_secret {
+                    // In clear these go no further than this host and private networks.
+                    true => url.reach_with_secrets(*private).unwrap_or(crate::net::Reach::Inside),
+                    false => url.reach(*private),
+                };
+                let described = Described { component: &component, url, reach, ca: ca.as_deref(), headers };
+                let place = Place::of(described, sandbox.network());
                 Self::Place(Arc::new(place.map_err(|(key, told)| misset(&origin(&key), told))?))
             }
             #[cfg(not(feature = "http"))]

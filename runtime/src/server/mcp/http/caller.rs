@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
+use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
 use crate::server::mcp::shared::Shared;
 
@@ -77,6 +78,7 @@ impl Caller {
             None => session,
         };
         let client = Client::new(runtime.clone(), session).observed(observer, end).shared(shared);
+        let client = client.answering(Answers::of_principal(principal.as_deref()));
         Self { principal, client: Arc::new(client), places: Arc::new(Semaphore::new(places)) }
     }
 }

@@ -26,6 +26,7 @@ use crate::config::Server as Settings;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::server::mcp::ENDING;
+use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
 
 /// Bytes of a request's headers: tokens have a kilobyte or two, and clients send few others.
@@ -127,6 +128,7 @@ impl Server {
         };
         let client = Client::new(self.runtime.clone(), session);
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
+        let client = client.answering(Answers::of_principal(owner));
         client.observed(self.observer(), self.end.child_token()).shared(shared)
     }
 

@@ -11,7 +11,9 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 
 use crate::config::McpUrl;
-use crate::net::{ConnectError, Connection, Connector, Origin, Pool, Reach, Resolver, Scheme, client_config};
+use crate::net::{
+    AddressClass, ConnectError, Connection, Connector, Network, Origin, Pool, Reach, Scheme, client_config,
+};
 
 /// How long a connection may take; whoever waits for it may give up earlier.
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -35,7 +37,7 @@ pub(in crate::tool::remote) struct Place {
 pub(in crate::tool::remote) struct Described<'a> {
     pub component: &'a str,
     pub url: &'a McpUrl,
-    pub private: bool,
+    pub reach: Reach,
     pub ca: Option<&'a std::path::Path>,
     /// Headers with their values, secrets among them.
     pub headers: Vec<(String, String)>,
@@ -48,12 +50,12 @@ pub(super) struct Arrived {
 }
 
 impl Place {
-    /// The place that is described; names are found by `resolver`.
+    /// The place that is described, in `network`.
     ///
     /// # Errors
     /// The setting that is wrong, and why.
-    pub fn of(described: Described<'_>, resolver: &Arc<dyn Resolver>) -> Result<Self, (String, String)> {
-        let Described { component, url, private, ca, headers: given } = described;
+    pub fn of(described: Described<'_>, network: &Arc<Network>) -> Result<Self, (String, String)> {
+        let Described { component, url, reach, ca, headers: given } = described;
         let origin = url.origin().clone();
         let of_url = |told: &str| ("url".to_owned(), told.to_owned());
         let target = url.target().parse().map_err(|_| of_url("is no address"))?;
@@ -74,10 +76,9 @@ impl Place {
         headers.insert(HOST, host);
         // Events come as they are said, and nothing has to be unpacked within bounds.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let reach = url.reach(private);
-        let connector = Connector::new(Arc::clone(resolver), tls);
-        let component = component.to_owned();
-        Ok(Self { connector, origin, reach, target, headers, pool: Arc::default(), component })
+        let connector = Connector::new(Arc::clone(network), Arc::default(), tls);
+        let pool = Arc::new(Pool::new(network));
+        Ok(Self { connector, origin, reach, target, headers, pool, component: component.to_owned() })
     }
 
     /// A request that brings a message.
@@ -116,7 +117,7 @@ impl Place {
     pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Arrived, String> {
         // A connection that its server closes meanwhile sends nothing; then the next one takes the request.
         while let Some(mut connection) = self.pool.take(&self.origin).await {
-            match connection.send(request).await {
+            match connection.send(request, None).await {
                 Ok(response) => return Ok(Arrived { response, connection }),
                 Err((_, Some(unsent))) => request = unsent,
                 Err((error, None)) => return Err(broken(&error)),
@@ -126,7 +127,7 @@ impl Place {
         let mut connection = connecting.unwrap_or_else(|_| {
             Err(format!("{} does not answer within {} s", self.origin, CONNECTING.as_secs()))
         })?;
-        match connection.send(request).await {
+        match connection.send(request, None).await {
             Ok(response) => Ok(Arrived { response, connection }),
             Err((error, _)) => Err(broken(&error)),
         }
@@ -138,14 +139,16 @@ impl Place {
     }
 
     async fn connect(&self) -> Result<Connection<Body>, String> {
-        let stream =
-            self.connector.connect(&self.origin, self.reach).await.map_err(|error| match &error {
-                ConnectError::Prohibited { class, .. } if Reach::Private.admits(*class) => {
-                    format!("{error}; if that is meant, set `{}.private = true`", self.component)
-                }
-                _ => error.to_string(),
-            })?;
-        Connection::open(stream).await.map_err(|error| broken(&error))
+        self.connector.open(&self.origin, self.reach).await.map_err(|error| match &error {
+            ConnectError::Prohibited { class: AddressClass::Public, .. } if self.reach == Reach::Inside => {
+                format!("{error}; secrets go to the Internet over `https://` alone")
+            }
+            ConnectError::Prohibited { class, .. } if Reach::Private.admits(*class) => {
+                format!("{error}; if that is meant, set `{}.private = true`", self.component)
+            }
+            ConnectError::Broken(error) => broken(error),
+            _ => error.to_string(),
+        })
     }
 }
 
