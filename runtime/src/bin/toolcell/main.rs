@@ -23,6 +23,7 @@ mod failure;
 mod http_server;
 mod index;
 mod init;
+mod input;
 mod inspected;
 #[cfg(feature = "mcp")]
 mod install;
@@ -31,6 +32,7 @@ mod list;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod new;
+mod opened;
 mod output;
 mod pack;
 mod ready;

@@ -11,10 +11,11 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use toolcell::Runtime;
 use toolcell::sandbox::Allocation;
-use toolcell::server::mcp::{ClientApprover, serve};
+use toolcell::server::mcp::{ClientApprover, serve_until};
 
 #[cfg(feature = "http")]
 use crate::http_server::HttpArgs;
+use crate::input::left;
 use crate::install::{self, InstallArgs};
 use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
@@ -84,12 +85,15 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the threads that serve")?;
     #[cfg(feature = "http")]
     if let Some(http) = http {
-        executor.block_on(http.serve(runtime.clone(), interrupted()))?;
-        return Ok(ended(runtime, executor));
+        let served = executor.block_on(http.serve(runtime.clone(), interrupted()));
+        let code = ended(runtime, executor);
+        return served.map(|()| code);
     }
     let output = protocol_output().context("cannot take standard output for the protocol")?;
-    executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
-    Ok(ended(runtime, executor))
+    let serving = serve_until(runtime.clone(), io::stdin(), output, interrupted(), left());
+    let served = executor.block_on(serving);
+    let code = ended(runtime, executor);
+    Ok(served.map(|()| code)?)
 }
 
 fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {

@@ -258,8 +258,12 @@ async fn drain(server: &Server, mut connections: JoinSet<()>) {
         let _ = timeout(ENDING, all(&mut connections, &mut calls)).await;
     }
     server.sessions.end_all();
-    calls.shutdown().await;
-    connections.shutdown().await;
+    // One that cannot be ended is left behind.
+    let ending = async {
+        calls.shutdown().await;
+        connections.shutdown().await;
+    };
+    let _ = timeout(ENDING, ending).await;
 }
 
 async fn all(connections: &mut JoinSet<()>, calls: &mut JoinSet<()>) {
