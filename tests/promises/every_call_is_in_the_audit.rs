@@ -130,6 +130,32 @@ async fn a_call_that_ran_and_cannot_be_recorded_says_that_it_ran() {
     assert!(next.error.unwrap().help.unwrap().contains("start toolcell again"));
 }
 
+#[tokio::test]
+async fn what_cannot_be_recorded_gives_nothing_out_and_is_not_made_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("audit.jsonl");
+    let print =
+        || ToolCall::new("print", json!({ "channel": "stderr", "pattern": "secret words", "count": 200 }));
+    let recorded = |hook: Option<HookEntry>| {
+        let builder = builder().output(200, 10).component(probe(Grant::none(), Limits::new()));
+        let builder = builder.audit(Audit::file(&file));
+        built(match hook {
+            Some(hook) => builder.hook(hook),
+            None => builder,
+        })
+    };
+    let runtime = recorded(Some(HookEntry::new(Removing(file.clone()))));
+    let outcome = runtime.call(print()).await;
+    assert!(!serde_json::to_string(&outcome).unwrap().contains("secret words"), "{outcome:?}");
+    assert_eq!((outcome.logs.len(), &outcome.truncated), (0, &None));
+    drop(runtime);
+    let runtime = recorded(None);
+    assert!(runtime.call(print()).await.is_success());
+    std::fs::remove_file(&file).unwrap();
+    let outcome = runtime.call(print()).await;
+    assert!(outcome.text().contains("the call was not made"), "{outcome:?}");
+}
+
 /// Takes the audit's file away while a call runs.
 struct Removing(std::path::PathBuf);
 

@@ -78,9 +78,13 @@ impl AuditLog {
     ///
     /// # Errors
     /// When lines cannot be written: no call is to be made then. A file that could not be taken up is tried again, one
-    /// to which a line could not be written is not.
+    /// to which a line could not be written, that was removed, or that others have changed is not.
     pub fn ready(&self) -> Result<()> {
-        self.writer(&mut self.lock()).map(drop)
+        let mut state = self.lock();
+        match self.writer(&mut state)?.check() {
+            Ok(()) => Ok(()),
+            Err(error) => self.break_off(&mut state, &error),
+        }
     }
 
     /// Records a call that has ended. When this returns, the operating system has the line, and with `fsync` the disk.
@@ -93,10 +97,17 @@ impl AuditLog {
         let writer = self.writer(&mut state)?;
         let written =
             body.map_err(io::Error::other).and_then(|body| writer.append(&body, &self.chain, self.fsync));
-        let Err(error) = written else { return Ok(()) };
-        let (path, reason) = (writer.path.clone(), error.to_string());
-        *state = State::Broken { path, reason };
-        self.writer(&mut state).map(drop)
+        match written {
+            Ok(()) => Ok(()),
+            Err(error) => self.break_off(&mut state, &error),
+        }
+    }
+
+    /// Writes nothing more, since what it wrote would have a gap.
+    fn break_off(&self, state: &mut State, error: &io::Error) -> Result<()> {
+        let path = self.writer(state)?.path.clone();
+        *state = State::Broken { path, reason: error.to_string() };
+        self.writer(state).map(drop)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

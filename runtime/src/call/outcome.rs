@@ -85,6 +85,14 @@ impl Outcome {
         Self::begin(&ToolCall::new(String::new(), Value::Null))
     }
 
+    /// Takes out everything that the tool said, and the handle under which it is kept whole.
+    pub(crate) fn give_nothing(&mut self) {
+        self.content.clear();
+        self.structured = None;
+        self.logs.clear();
+        self.truncated = None;
+    }
+
     /// The outcome of `call` before anything happened to it.
     pub(crate) fn begin(call: &ToolCall) -> Self {
         Self {

@@ -106,13 +106,15 @@ fn open_ai(message: &Value) -> Calls {
         let id = call.get("id");
         match (call.get("function"), call.get("custom")) {
             (Some(function), _) => tool_call(id, function, "arguments", &place),
-            (None, Some(custom)) => {
-                broken(id, custom, format!("{place} is a custom tool call, and the tools here are functions"))
-            }
+            (None, Some(custom)) => broken(id, custom, self::custom(&place)),
             (None, None) => broken(id, &Value::Null, format!("{place} has no `function`")),
         }
     };
     Ok(calls.iter().enumerate().map(call).collect())
+}
+
+fn custom(place: &str) -> String {
+    format!("{place} is a custom tool call, and the tools here are functions")
 }
 
 fn responses(message: &Value) -> Calls {
@@ -122,9 +124,14 @@ fn responses(message: &Value) -> Calls {
         _ => return Err("`output` is not there, or no list".to_owned()),
     };
     let call = |(at, item): (usize, &Value)| {
-        tool_call(item.get("call_id"), item, "arguments", &format!("output[{at}]"))
+        let (id, place) = (item.get("call_id"), format!("output[{at}]"));
+        match item.get("type").and_then(Value::as_str) {
+            Some("function_call") => Some(tool_call(id, item, "arguments", &place)),
+            Some("custom_tool_call") => Some(broken(id, item, custom(&place))),
+            _ => None,
+        }
     };
-    Ok(of_type(items, "function_call").map(call).collect())
+    Ok(items.iter().enumerate().filter_map(call).collect())
 }
 
 fn anthropic(message: &Value) -> Calls {

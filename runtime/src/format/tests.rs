@@ -305,6 +305,11 @@ fn one_call_that_cannot_be_read_leaves_the_others() {
         (Format::OpenAi, custom, "tool_calls[0] is a custom tool call"),
         (
             Format::OpenAiResponses,
+            json!({ "type": "custom_tool_call", "call_id": "1", "name": "c", "input": "x" }),
+            "output[0] is a custom tool call",
+        ),
+        (
+            Format::OpenAiResponses,
             json!({ "type": "function_call", "call_id": "1" }),
             "output[0] has no `name`",
         ),

@@ -147,6 +147,33 @@ pub fn clean_value(value: &mut Value) {
     }
 }
 
+/// A document of JSON, in which whatever terminals obey or readers do not see is spelled out: nothing of it is left out, as
+/// where somebody is asked about it.
+pub fn visible(document: &str) -> Cow<'_, str> {
+    if !document.contains(is_hidden) {
+        return Cow::Borrowed(document);
+    }
+    let mut shown = String::with_capacity(document.len());
+    for letter in document.chars() {
+        if is_hidden(letter) {
+            let units = &mut [0; 2];
+            shown.extend(letter.encode_utf16(units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(letter);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// What a reader does not see in a document of JSON, where C0 controls are spelled out already: other controls, what changes the
+/// order of a text, and what has no width and no use in words. Joiners have: emoji and some scripts need them.
+fn is_hidden(letter: char) -> bool {
+    matches!(letter,
+        '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'
+        | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -222,6 +249,18 @@ mod tests {
         fn any_bytes_become_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let cleaned = clean_bytes(&bytes);
             prop_assert!(!cleaned.chars().any(|c| c.is_control() && c != '\t' && c != '\n'));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_visible_document_is_the_same_and_has_nothing_to_be_cleaned(text in any::<String>(), hidden in "[\\x1b\\x9b\\x7f\u{202e}\u{e0041}\u{200b}\u{feff}]{0,4}") {
+            let value = Value::String(format!("{text}{hidden}{text}"));
+            let document = value.to_string();
+            let shown = visible(&document);
+            prop_assert_eq!(&*clean(&shown), &*shown);
+            prop_assert!(!shown.contains(is_hidden), "{}", shown);
+            prop_assert_eq!(serde_json::from_str::<Value>(&shown).unwrap_or_default(), value);
         }
     }
 }

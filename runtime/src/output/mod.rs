@@ -15,7 +15,7 @@ mod truncate;
 
 pub use bounds::{Bounds, bound_text};
 pub use capture::HeadTail;
-pub use clean::{clean, clean_bytes, clean_value};
+pub use clean::{clean, clean_bytes, clean_value, visible};
 pub(crate) use events::EventSinks;
 pub use handle::Handle;
 pub use json::{Shrink, truncate_json};

@@ -18,7 +18,7 @@ use crate::output::OutputStore;
 use crate::policy::{Action, Approvals, Approver, Pins, Rule};
 use crate::registry::Registry;
 use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Resolving, Sandbox};
-use crate::tool::{AnyNativeTool, ToolComponent};
+use crate::tool::{AnyNativeTool, Running, ToolComponent};
 
 /// Collects what a runtime is made of.
 #[derive(Debug, Default)]
@@ -320,6 +320,7 @@ impl RuntimeBuilder {
             limits: self.config.limits.clone(),
             over: self.over.clone(),
             sandbox: Arc::clone(&sandbox),
+            running: Running::default(),
         };
         let mut tools = load_components(components, &self.source, &loading, &mut warnings)?;
         let mut natives = Vec::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::Shared;
-use super::path::canonical;
+use super::checking::canonical_in_time;
 use super::whole::Whole;
 use crate::call::{Action, Arguments, CallError, ErrorKind, Outcome, Step, Verdict};
 use crate::hook::{Failure, HookCall, HookEntry, Objection, Pre, Time, guarded, held};
@@ -55,7 +55,7 @@ pub(super) async fn pre_hooks(
             own_meta += 1;
         }
         if let Some(arguments) = decision.rewrite {
-            call.arguments = rewritten(call, limits, arguments, outcome).map_err(|error| {
+            call.arguments = rewritten(whole, call, limits, arguments, outcome).await.map_err(|error| {
                 verdicts.push(note(Action::Failed).reason(Some(error.message.clone())));
                 refused_rewrite(name, &error)
             })?;
@@ -87,13 +87,15 @@ fn action_of(decision: &Pre) -> &'static str {
 }
 
 /// Steps 3 and 4 once more.
-fn rewritten(
+async fn rewritten(
+    whole: &Whole<'_>,
     call: &HookCall,
     limits: &EffectiveLimits,
     arguments: Value,
     outcome: &mut Outcome,
 ) -> Result<Value, CallError> {
-    let (arguments, mut repaired) = canonical(&call.tool, limits, Arguments::Value(arguments))?;
+    let (arguments, mut repaired) =
+        canonical_in_time(whole, &call.tool, limits, Arguments::Value(arguments)).await?;
     outcome.repaired.append(&mut repaired);
     Ok(arguments)
 }

@@ -8,6 +8,7 @@ use std::task::Poll;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::checking::as_announced;
 use super::runs::{Runs, bounded};
 use crate::call::Ended;
 use crate::output::EventSinks;
@@ -50,6 +51,6 @@ impl Runs<'_> {
             }
         };
         let ended = self.timed(work, &limits).await;
-        bounded(self.as_announced(ended), &limits)
+        bounded(as_announced(self.whole, self.tool, ended).await, &limits)
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::policy::Pins;
 use crate::sandbox::Sandbox;
-use crate::tool::{AnyNativeTool, Remotes, Tool, ToolComponent, group_switch, load, load_remotes};
+use crate::tool::{AnyNativeTool, Remotes, Running, Tool, ToolComponent, group_switch, load, load_remotes};
 
 /// What every tool is loaded under.
 #[derive(Clone)]
@@ -16,6 +16,8 @@ pub(super) struct Loading {
     pub limits: Limits,
     pub over: Limits,
     pub sandbox: Arc<Sandbox>,
+    /// The servers of this runtime, for its end.
+    pub running: Running,
 }
 
 impl Loading {
@@ -51,7 +53,7 @@ impl Loading {
         if servers.is_empty() {
             return Ok(Remotes::default());
         }
-        load_remotes(servers, [&self.limits, &self.over], &self.sandbox, pins, warnings)
+        load_remotes(servers, [&self.limits, &self.over], &self.sandbox, &self.running, pins, warnings)
     }
 
     /// The tool that switches groups on.

@@ -6,6 +6,7 @@ mod answer;
 mod ask;
 mod batch;
 mod builder;
+mod checking;
 mod decide;
 mod elsewhere;
 mod explain;
@@ -88,6 +89,14 @@ struct Shared {
     sandbox: Arc<Sandbox>,
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Whoever is opening one holds it.
+        let terms = self.terms.get_mut().unwrap_or_else(PoisonError::into_inner);
+        terms.loading.running.close();
+    }
+}
+
 /// What a configuration says of every call, and under what tools are loaded; a reload replaces it.
 struct Terms {
     loading: Loading,
@@ -120,6 +129,11 @@ impl Shared {
 }
 
 impl Runtime {
+    /// Where timers are made, for who may run where there are none.
+    pub(crate) fn timers(&self) -> &tokio::runtime::Handle {
+        self.shared.sandbox.handle()
+    }
+
     /// A runtime without tools, to be given some.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder::default()

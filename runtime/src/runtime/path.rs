@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::after::post_hooks;
 use super::answer::{Answering, aside};
 use super::ask::Asking;
+use super::checking::{canonical, canonical_in_time};
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
 use super::hidden::{hide, reveal};
@@ -17,16 +18,13 @@ use super::recording::unrecordable;
 use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared, Terms};
-use crate::call::{
-    Action, Arguments, CallError, Ended, ErrorKind, Outcome, Repair, Status, ToolCall, Violation,
-};
+use crate::call::{Action, Arguments, CallError, Ended, ErrorKind, Outcome, Status, ToolCall};
 use crate::hook::{HookCall, HostHandle, around};
-use crate::limits::{EffectiveLimits, Limit, Origin, advice};
+use crate::limits::{EffectiveLimits, Origin};
 use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
-use crate::schema::{self, ParseError};
 use crate::telemetry;
-use crate::tool::{ACTIVATE_GROUP, ArgumentSchema, Body, Entry, Tool};
+use crate::tool::{ACTIVATE_GROUP, Tool};
 
 /// Runs a call from its entry to its outcome, and records it.
 pub(super) async fn run(mut call: Call) -> Outcome {
@@ -99,8 +97,7 @@ pub(super) async fn run(mut call: Call) -> Outcome {
     if let Err(error) = passage.record() {
         telemetry::audit_failed(&error);
         let outcome = &mut passage.outcome;
-        outcome.content.clear();
-        outcome.structured = None;
+        outcome.give_nothing();
         fail(&shared, &terms, &call, unanswered(&error), outcome);
     }
     telemetry::called(&span, &passage.outcome);
@@ -138,7 +135,7 @@ impl Passage {
         let placed = find(&call.session, &call.call.name)?;
         self.placed = Some(Arc::clone(&placed));
         let limits = effective(&placed.tool, call);
-        let (arguments, repaired) = canonical(&placed.tool, &limits, arguments)?;
+        let (arguments, repaired) = canonical_in_time(whole, &placed.tool, &limits, arguments).await?;
         self.outcome.repaired = repaired;
         self.keep_arguments(&placed.tool, &arguments);
         if let Some(recorder) = call.recorder()
@@ -365,68 +362,6 @@ fn hook_call(
 
 fn meta(call: &Call) -> Vec<(String, String)> {
     call.call.meta.iter().chain(&call.session.state.meta).cloned().collect()
-}
-
-/// Steps 1, 3 and 4: the arguments as every later step sees them.
-pub(super) fn canonical(
-    tool: &Tool,
-    limits: &EffectiveLimits,
-    arguments: Arguments,
-) -> Result<(Value, Vec<Repair>), CallError> {
-    let bounds =
-        schema::Bounds { bytes: limits.get_usize(Limit::ArgumentBytes), ..schema::Bounds::default() };
-    let mode = tool.owner.repair;
-    let parsed = match arguments {
-        Arguments::Text(text) => schema::parse_arguments(&text, bounds, mode),
-        Arguments::Value(value) => schema::accept_arguments(value, bounds, mode),
-    };
-    let (value, decoded) = parsed.map_err(|error| unreadable(&error, limits))?;
-    let described = |arguments: &ArgumentSchema| match arguments.violations(&value) {
-        violations if violations.is_empty() => Ok(()),
-        violations => Err(invalid(tool, violations)),
-    };
-    let signature = match &tool.body {
-        Body::Component { entry, .. } => match &**entry {
-            Entry::Typed { signature, .. } => Some(signature),
-            Entry::Command => None,
-            Entry::Provided { arguments, .. } => described(arguments).map(|()| None)?,
-        },
-        Body::Native(native) => described(&native.arguments).map(|()| None)?,
-        Body::Remote(remote) => described(&remote.arguments).map(|()| None)?,
-    };
-    let Some(signature) = signature else { return Ok((value, decoded.into_iter().collect())) };
-    let (value, mut repaired) = schema::canonicalise(signature, value, mode);
-    let violations = schema::validate(signature, &value);
-    if !violations.is_empty() {
-        return Err(invalid(tool, violations));
-    }
-    repaired.splice(0..0, decoded);
-    Ok((value, repaired))
-}
-
-fn unreadable(error: &ParseError, limits: &EffectiveLimits) -> CallError {
-    let message = format!("the arguments cannot be read: {error}");
-    let mut unreadable = CallError::new(ErrorKind::InvalidArguments, message);
-    if let ParseError::TooLarge { bytes, .. } = error {
-        let wanted = u64::try_from(*bytes).unwrap_or(u64::MAX);
-        let hit = limits.hit(Limit::ArgumentBytes, wanted);
-        unreadable = unreadable.help(advice(&hit)).limit(hit);
-    }
-    unreadable
-}
-
-fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
-    let mut message = format!("the arguments do not fit `{}`:", tool.name);
-    for violation in &violations {
-        let at = if violation.path.is_empty() { "arguments" } else { violation.path.as_str() };
-        message.push_str(&format!("\n- {at}: expected {}, got {}", violation.expected, violation.got));
-        if let Some(hint) = &violation.hint {
-            message.push_str(&format!(" ({hint})"));
-        }
-    }
-    let mut error = CallError::new(ErrorKind::InvalidArguments, message);
-    error.violations = violations;
-    error
 }
 
 /// The tool's limits, lowered by what the caller asked for.

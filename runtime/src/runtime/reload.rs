@@ -108,6 +108,7 @@ impl Runtime {
             limits: config.limits.clone(),
             over: before.loading.over.clone(),
             sandbox: Arc::clone(&before.loading.sandbox),
+            running: before.loading.running.clone(),
         };
         let mut told =
             Reloaded { later: self.later(&config, &loaded.config, &loading)?, ..Reloaded::default() };

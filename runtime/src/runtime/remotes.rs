@@ -76,17 +76,17 @@ impl Runtime {
         Ok(names)
     }
 
-    /// Ends the servers of other tools and waits until they are gone, two seconds at most. For a program that is about to
+    /// Ends the servers of other tools and waits until they are gone, two seconds at most; those too that are just being
+    /// started, or belong to a configuration that is being loaded. None is started from then on. For a program that is about to
     /// end; a runtime that is dropped ends them too, without waiting. Blocks.
     pub fn close_remotes(&self) {
-        let closing: Vec<_> =
-            self.shared.loaded().servers.iter().filter_map(|server| server.close()).collect();
+        let closing = self.shared.terms().loading.running.close();
         if closing.is_empty() {
             return;
         }
         let gone = async {
-            for gone in closing {
-                gone.cancelled().await;
+            for server in closing {
+                server.closed().await;
             }
         };
         let handle = self.shared.sandbox.handle();

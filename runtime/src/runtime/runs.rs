@@ -13,6 +13,7 @@ use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::checking::as_announced;
 use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome, Returned};
@@ -80,7 +81,10 @@ impl Runs<'_> {
                     Err(error) => return Ended::failed(error),
                 };
                 let ended = self.shared.sandbox.run(cell, permit).instrument(span).await;
-                self.announced(entry, ended)
+                match &**entry {
+                    Entry::Provided { .. } => as_announced(self.whole, self.tool, ended).await,
+                    Entry::Typed { .. } | Entry::Command => ended,
+                }
             }
             // On the heap: the room for it would be in every call of a component.
             Body::Native(body) => {
@@ -172,24 +176,6 @@ impl Runs<'_> {
             read_only: self.tool.is_read_only(),
             setting: Arc::clone(&component.state_setting),
         }
-    }
-
-    fn announced(&self, entry: &Entry, ended: Ended) -> Ended {
-        if matches!(entry, Entry::Provided { .. }) { self.as_announced(ended) } else { ended }
-    }
-
-    /// The end of a tool that says itself what its data is like, unless the data is not: whoever reads it relies on that.
-    pub(super) fn as_announced(&self, mut ended: Ended) -> Ended {
-        let Ok(Returned::Output { structured, .. }) = &ended.end else { return ended };
-        let misfit = match structured {
-            Some(structured) => self.tool.misfit(structured),
-            None => self.tool.output_schema().map(|_| "there is none".to_owned()),
-        };
-        if let Some(misfit) = misfit {
-            let message = "the tool's data is not what its output schema announces";
-            ended.end = Err(CallError::new(ErrorKind::Trapped, format!("{message}: {misfit}")));
-        }
-        ended
     }
 
     /// A native function. What it cannot do without its caller's executor it does there: timers are the only thing

@@ -44,6 +44,7 @@ pub(crate) use names::printable;
 pub use names::{BadName, MAX_NAME_BYTES, nearest, tool_name};
 pub use parse::{Bounds, ParseError, accept_arguments, parse_arguments};
 pub use pattern::Pattern;
+pub(crate) use pattern::{MAX_FOREIGN_BYTES, compiled_pattern};
 pub use secret::without_secrets;
 pub use shape::{
     Case, ChoiceShape, FloatKind, FloatShape, IntKind, IntShape, Member, RecordShape, ResultShape, Shape,

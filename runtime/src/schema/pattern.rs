@@ -56,6 +56,28 @@ impl Pattern {
     }
 }
 
+/// Compiled sizes of patterns in schemas that others wrote, in bytes: what most take, up to what one may.
+const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, MAX_FOREIGN_BYTES];
+
+/// The largest compiled size of such a pattern: classes of Unicode, repeated, take more than those of ASCII.
+pub(crate) const MAX_FOREIGN_BYTES: usize = 1 << 20;
+
+/// About how many bytes `source` has once it is compiled; a guess where only a reader of its whole dialect can say.
+///
+/// # Errors
+/// When they are more than a pattern may have.
+pub(crate) fn compiled_pattern(source: &str) -> Result<u64, String> {
+    let translated = with_ascii_classes(source);
+    for size in SIZES {
+        match RegexBuilder::new(&translated).size_limit(size).build() {
+            Ok(_) => return Ok(u64::try_from(size).unwrap_or(u64::MAX)),
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            Err(_) => return Ok(256 << 10),
+        }
+    }
+    Err("a pattern of it is too big once compiled".to_owned())
+}
+
 /// Spells out the classes that are Unicode's in `regex` and ASCII in ECMA-262.
 fn with_ascii_classes(source: &str) -> String {
     let mut spelled = String::with_capacity(source.len());

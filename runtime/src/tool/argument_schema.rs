@@ -1,19 +1,36 @@
 //! Arguments and results that are described by a JSON Schema rather than by types.
 
 use jsonschema::error::ValidationErrorKind as Kind;
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use super::schema_words::Described;
+use super::schema_work::Work;
 use crate::call::Violation;
-use crate::schema::{shown, suggest, type_of, words};
+use crate::schema::{MAX_FOREIGN_BYTES, shown, suggest, type_of, words};
 
 /// A compiled JSON Schema.
 pub(crate) struct ArgumentSchema {
     validator: Validator,
+    work: Work,
     schema: Value,
     got: Got,
 }
+
+/// Steps of a check that may be made where others wait meanwhile: about half a millisecond.
+const QUICK: u64 = 1 << 15;
+
+/// Steps of a check that nobody else's thread is looked for: some hundredths of a second.
+const INLINE: u64 = 1 << 21;
+
+/// Steps of the longest check: it goes on for seconds once its caller has left.
+const MOST: u64 = 1 << 27;
+
+/// Values that are copied to say what is wrong, texts in pieces of 64 bytes.
+const COPIES: u64 = 1 << 20;
+
+/// Bytes of what a pattern keeps to be fast.
+const PATTERN_CACHE: usize = 128 << 10;
 
 /// Violations that are told of one call; a model mends a few at a time.
 const MAX_VIOLATIONS: usize = 32;
@@ -34,15 +51,26 @@ impl ArgumentSchema {
     /// Compiles `schema`. Nothing that it refers to is fetched.
     ///
     /// # Errors
-    /// When it is no JSON Schema, or refers to something outside of itself.
+    /// When it is no JSON Schema, refers to something outside of itself, or could keep a check busy without end.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        let validator = jsonschema::draft202012::new(schema).map_err(|error| match error.kind() {
+        let work = Work::of(schema)?;
+        let patterns = PatternOptions::regex().size_limit(MAX_FOREIGN_BYTES).dfa_size_limit(PATTERN_CACHE);
+        let options = jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(patterns);
+        let validator = options.build(schema).map_err(|error| match error.kind() {
             Kind::Referencing(_) => {
                 "it refers to something that is not in it, and nothing is fetched".to_owned()
             }
+            Kind::Format { format } if format == "regex" => {
+                "a pattern of it is no regular expression without look-around and back-references".to_owned()
+            }
             _ => error.to_string(),
         })?;
-        Ok(Self { validator, schema: schema.clone(), got: Got::Type })
+        Ok(Self { validator, work, schema: schema.clone(), got: Got::Type })
+    }
+
+    /// Whether a check of `value` takes no longer than others may be kept waiting.
+    pub fn is_quick(&self, value: &Value) -> bool {
+        self.work.steps(value, QUICK).is_ok()
     }
 
     /// Has violations repeat a little of each wrong value. Only for a schema whose author says which values are secret, by
@@ -51,18 +79,24 @@ impl ArgumentSchema {
         Self { got: Got::Excerpt, ..self }
     }
 
-    /// Whether the value fits.
+    /// Whether the value fits. One that takes long to check does not.
     pub fn admits(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.work.steps(value, INLINE).is_ok() && self.validator.is_valid(value)
     }
 
     /// What of arguments does not fit; beyond a bound the last one counts the rest.
     pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
-        let mut violations = Vec::new();
-        for error in self.validator.iter_errors(arguments) {
-            self.tell(&error, self.got, MAX_DEPTH, &mut violations);
+        if let Some(coarse) = self.checked(arguments) {
+            return coarse.into_iter().collect();
         }
-        let unlisted = violations.len().saturating_sub(MAX_VIOLATIONS);
+        let (mut violations, mut unlisted) = (Vec::new(), 0_usize);
+        for error in self.validator.iter_errors(arguments) {
+            match violations.len() > MAX_VIOLATIONS {
+                true => unlisted += 1,
+                false => self.tell(&error, self.got, MAX_DEPTH, &mut violations),
+            }
+        }
+        unlisted += violations.len().saturating_sub(MAX_VIOLATIONS);
         if unlisted > 0 {
             violations.truncate(MAX_VIOLATIONS);
             let rest = format!("{unlisted} more violations");
@@ -73,9 +107,28 @@ impl ArgumentSchema {
 
     /// The first thing of data that does not fit; what is wrong is named by its type, since it may be anybody's secret.
     pub fn misfit(&self, data: &Value) -> Option<Violation> {
+        if let Some(coarse) = self.checked(data) {
+            return coarse;
+        }
         let mut violations = Vec::new();
         self.tell(&self.validator.iter_errors(data).next()?, Got::Type, MAX_DEPTH, &mut violations);
         violations.into_iter().next()
+    }
+
+    /// Whether a value fits, where that is all that can be said of it; none where more can.
+    fn checked(&self, value: &Value) -> Option<Option<Violation>> {
+        if self.work.steps(value, MOST).is_err() {
+            let expected = "what can be checked against the schema within seconds";
+            return Some(Some(Violation::new("", expected, "more, or nested deeper, than that")));
+        }
+        if self.validator.is_valid(value) {
+            return Some(None);
+        }
+        if self.work.copies_at_most(value, MOST, COPIES) {
+            return None;
+        }
+        let got = "what does not, and is too large to say where";
+        Some(Some(Violation::new("", "what matches the schema", got)))
     }
 
     /// Says one error of the validator in words.

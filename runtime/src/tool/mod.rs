@@ -17,7 +17,9 @@ mod native;
 mod native_events;
 mod provider;
 mod remote;
+mod schema_reach;
 mod schema_words;
+mod schema_work;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -38,7 +40,9 @@ pub(crate) use mirrored::decoded;
 pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
-pub(crate) use remote::{RemoteBody, Remotes, Server, arrived as arrived_remotes, load as load_remotes};
+pub(crate) use remote::{
+    RemoteBody, Remotes, Running, Server, arrived as arrived_remotes, load as load_remotes,
+};
 
 use crate::error::Result;
 use crate::limits::EffectiveLimits;
@@ -301,6 +305,24 @@ impl Tool {
     /// Whether data is what the output schema announces; without one, any is.
     pub(crate) fn admits(&self, structured: &Value) -> bool {
         self.data_schema().is_none_or(|schema| schema.admits(structured))
+    }
+
+    /// Whether arguments are checked in no time; what types describe is.
+    pub(crate) fn takes_quickly(&self, arguments: &Value) -> bool {
+        let schema = match &self.body {
+            Body::Component { entry, .. } => match &**entry {
+                Entry::Provided { arguments, .. } => arguments,
+                Entry::Typed { .. } | Entry::Command => return true,
+            },
+            Body::Native(native) => &native.arguments,
+            Body::Remote(remote) => &remote.arguments,
+        };
+        schema.is_quick(arguments)
+    }
+
+    /// Whether data is checked in no time.
+    pub(crate) fn gives_quickly(&self, structured: &Value) -> bool {
+        self.data_schema().is_none_or(|schema| schema.is_quick(structured))
     }
 
     /// What of data does not fit what the output schema announces, in words.

@@ -13,6 +13,7 @@ use toolcell::tool::builtin_bytes;
 use toolcell::{DirGrant, Grant, Runtime};
 
 use crate::inspected::{Checked, Terms, check_bytes};
+use crate::opened::Opened;
 use crate::report::{grant_json, grant_lines, print_section};
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::{dir_grant, is_trusted};
@@ -153,7 +154,7 @@ fn loads(
     let config = Config::parse(text, &location.path, &location.label, environment.home.as_deref())?;
     let component = config.components.iter().find(|component| component.name == name);
     let grant = component.map(|component| component.grant.clone()).unwrap_or_default();
-    let runtime = Runtime::builder().config(config).folders(environment.folders.clone()).build_blocking()?;
+    let runtime = Opened::of(Runtime::builder().config(config).folders(environment.folders.clone()))?;
     let tools = runtime.list().into_iter().filter(|tool| tool.component() == name);
     Ok((tools.map(|tool| tool.name().to_owned()).collect(), grant))
 }

@@ -132,12 +132,12 @@ fn meant(line: &str, question: &Question) -> Option<Answer> {
 }
 
 fn shown(question: &Question) -> String {
-    let Question { tool, component, digest, arguments, .. } = question;
+    let Question { tool, component, digest, .. } = question;
     let mut shown = format!("\nMay {tool} run? It is of component {component}, {digest}\n");
     for reason in &question.reasons {
         shown.push_str(&format!("  since {} ({})\n", reason.text, reason.source));
     }
-    shown.push_str(&format!("  with {}\n", indented(&both_ends(&pretty(arguments)))));
+    shown.push_str(&format!("  with {}\n", indented(&both_ends(&question.shown(true)))));
     let session = match question.session {
         Some(_) => "exactly this, in this session",
         None => "exactly this, until this command ends",
@@ -148,10 +148,6 @@ fn shown(question: &Question) -> String {
     }
     shown.push_str("    n  no, as is Enter alone\n[n] > ");
     shown
-}
-
-fn pretty(arguments: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(arguments).unwrap_or_else(|_| arguments.to_string())
 }
 
 fn indented(text: &str) -> String {

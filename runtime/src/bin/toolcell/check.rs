@@ -108,7 +108,7 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         }
     }
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
-    match toolset.builder().build_blocking() {
+    match toolset.runtime() {
         Ok(runtime) => {
             let count = runtime.list().len();
             if !args.tools.json && count > 0 {

@@ -11,9 +11,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toolcell::Runtime;
 use toolcell::config::{ComponentConfig, Source, ensure_private};
 
+use crate::opened::Opened;
 use crate::toolset::Toolset;
 
 /// More is not read: thousands of components.
@@ -31,7 +31,7 @@ struct Index {
 
 /// The runtime for a call of `tool`: with the one component that has it, if that is known, else with everything. What of the
 /// policy can match nothing is the second part.
-pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<(Runtime, Vec<String>)> {
+pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<(Opened, Vec<String>)> {
     let path = toolset.environment.folders.cache.join("tools.json");
     let keys: Option<Vec<(&ComponentConfig, String)>> =
         toolset.enabled().map(|component| Some((component, key(toolset, component)?))).collect();
@@ -45,7 +45,7 @@ pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<(
     let mut index = read(&path);
     let whole = key_of_all(toolset, &keys);
     if let (Some(only), Some(unmatched)) = (only(&index, &keys, tool), index.unmatched.get(&whole)) {
-        let runtime = toolset.builder().only(only).build_blocking()?;
+        let runtime = Opened::of(toolset.builder().only(only))?;
         if runtime.get(tool).is_some() {
             return Ok((runtime, unmatched.clone()));
         }

@@ -7,6 +7,7 @@ use clap::Args;
 use toolcell::sandbox::Allocation;
 use toolcell::server::jsonl::{AskClient, JsonLines, schema};
 
+use crate::input::left;
 use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, print_json, quiet, say};
 use crate::toolset::ToolsetArgs;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &JsonlArgs) -> anyhow::Result<ExitCode> {
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
     watch(&toolset, &runtime);
     let executor = tokio::runtime::Builder::new_multi_thread().build().context("cannot serve")?;
-    let lines = JsonLines::new(runtime.clone()).stop(interrupted());
+    let lines = JsonLines::new(runtime.clone()).stop(interrupted()).left(left());
     let served = executor.block_on(lines.serve(tokio::io::stdin(), tokio::io::stdout()));
     say_new_cache_problem(&runtime);
     runtime.close_remotes();

@@ -23,6 +23,7 @@ mod failure;
 mod http_server;
 mod index;
 mod init;
+mod input;
 mod inspected;
 #[cfg(feature = "mcp")]
 mod install;
@@ -33,6 +34,7 @@ mod lossless;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod new;
+mod opened;
 mod output;
 mod pack;
 mod ready;

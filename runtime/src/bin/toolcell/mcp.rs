@@ -12,10 +12,11 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use toolcell::Runtime;
 use toolcell::sandbox::Allocation;
-use toolcell::server::mcp::{ClientApprover, serve};
+use toolcell::server::mcp::{ClientApprover, serve_until};
 
 #[cfg(feature = "http")]
 use crate::http_server::HttpArgs;
+use crate::input::left;
 use crate::install::{self, InstallArgs};
 use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
@@ -93,13 +94,16 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     if let Some(http) = http {
         let (serving, access) = http.serving(runtime.clone(), interrupted())?;
         watch_with(&toolset, &runtime, access);
-        executor.block_on(serving.serve())?;
-        return Ok(ended(runtime, executor));
+        let served = executor.block_on(serving.serve());
+        let code = ended(runtime, executor);
+        return served.map(|()| code);
     }
     watch(&toolset, &runtime);
     let output = protocol_output().context("cannot take standard output for the protocol")?;
-    executor.block_on(serve(runtime.clone(), io::stdin(), output, interrupted()))?;
-    Ok(ended(runtime, executor))
+    let serving = serve_until(runtime.clone(), io::stdin(), output, interrupted(), left());
+    let served = executor.block_on(serving);
+    let code = ended(runtime, executor);
+    Ok(served.map(|()| code)?)
 }
 
 fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use toolcell::Runtime;
 
+use crate::opened::Opened;
 use crate::terminal::{Label, print_line, say};
 use crate::toolset::Toolset;
 
@@ -46,7 +47,6 @@ impl<'a> Server<'a> {
             }
             print_line(format_args!("    takes {}", tool.input_schema()))?;
         }
-        runtime.close_remotes();
         Ok(())
     }
 
@@ -60,22 +60,20 @@ impl<'a> Server<'a> {
         for name in names {
             print_line(format_args!("{PREFIX}{}.{name} is approved no longer", self.name))?;
         }
-        runtime.close_remotes();
         Ok(())
     }
 
-    fn runtime(&self, config: Option<&Path>) -> anyhow::Result<Runtime> {
+    fn runtime(&self, config: Option<&Path>) -> anyhow::Result<Opened> {
         let toolset = Toolset::of_config(config)?;
         let component = format!("{PREFIX}{}", self.name);
         if !toolset.config.mcp.iter().any(|server| server.name == self.name && server.enabled) {
             bail!("{} has no server `{component}` that is switched on", toolset.place());
         }
-        Ok(toolset.builder().only(component).build_blocking()?)
+        Opened::of(toolset.builder().only(component))
     }
 
     fn nothing(&self, runtime: &Runtime) -> anyhow::Result<()> {
         runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
-        runtime.close_remotes();
         match self.tool {
             Some(tool) => bail!("the server `{PREFIX}{}` has no tool `{tool}`", self.name),
             None => bail!("the server `{PREFIX}{}` has no tools", self.name),

@@ -13,6 +13,7 @@ use toolcell::sandbox::{Allocation, Compiler};
 use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, ToolComponent};
 
 use crate::approver::approver;
+use crate::opened::Opened;
 use crate::terminal::{Label, say};
 
 /// The flags of every command that works with tools.
@@ -303,8 +304,8 @@ impl Toolset {
     }
 
     /// The runtime with every tool.
-    pub fn runtime(&self) -> anyhow::Result<Runtime> {
-        Ok(self.builder().build_blocking()?)
+    pub fn runtime(&self) -> anyhow::Result<Opened> {
+        Opened::of(self.builder())
     }
 
     /// The settings of every component of the configuration that is switched on.

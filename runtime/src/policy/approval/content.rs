@@ -136,7 +136,7 @@ impl Scope {
 impl Pending {
     /// The question as it is kept.
     pub(super) fn new(id: String, question: &Question, binding: &Binding, now: u64) -> Self {
-        let arguments = question.arguments.to_string();
+        let arguments = question.shown(false);
         let reasons = question.reasons.iter().take(MAX_REASONS);
         Self {
             id,

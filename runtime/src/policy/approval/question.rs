@@ -5,13 +5,13 @@ use std::future::Future;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::output::{clean, clean_value};
+use crate::output::{clean, visible};
 use crate::policy::Digest;
 
 /// The longest name of a session or a user, in bytes, that is shown and kept; of a longer one its hash is.
 const MAX_NAME: usize = 512;
 
-/// Everything that is asked about one call, as it may be shown on a terminal.
+/// Everything that is asked about one call. All but the arguments may be shown on a terminal as it is.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Question {
@@ -21,7 +21,7 @@ pub struct Question {
     pub component: String,
     /// The digest of its component.
     pub digest: String,
-    /// The arguments with which it will run, secrets hidden.
+    /// The arguments with which it will run, secrets hidden, and nothing else: [`shown`](Self::shown) has them for readers.
     pub arguments: Value,
     /// Why it is asked.
     pub reasons: Vec<Reason>,
@@ -97,8 +97,7 @@ where
 
 impl Question {
     /// A question about a call of `tool` with these arguments, in which secrets are hidden already.
-    pub fn new(tool: &str, component: &str, digest: &str, mut arguments: Value) -> Self {
-        clean_value(&mut arguments);
+    pub fn new(tool: &str, component: &str, digest: &str, arguments: Value) -> Self {
         Self {
             tool: line(tool),
             component: line(component),
@@ -109,6 +108,16 @@ impl Question {
             session: None,
             call: Value::Null,
         }
+    }
+
+    /// The arguments as JSON, on several lines if it is to be `pretty`, in which everything is to be seen: what a terminal would
+    /// obey or a reader would not see is escaped.
+    pub fn shown(&self, pretty: bool) -> String {
+        let document = match pretty {
+            true => serde_json::to_string_pretty(&self.arguments).ok(),
+            false => None,
+        };
+        visible(&document.unwrap_or_else(|| self.arguments.to_string())).into_owned()
     }
 
     /// Adds a reason.

@@ -216,7 +216,8 @@ fn a_question_waits_once_and_is_answered_by_its_identifier() {
         assert_ne!(store.pend(&question(&a).session("s"), &binding(&a)).unwrap(), id);
         let waiting = store.pending().unwrap();
         let pending = waiting.first().unwrap();
-        assert_eq!((waiting.len(), pending.arguments.as_str()), (2, r#"{"path":"a","key":"[secret]"}"#));
+        let shown = r#"{"path":"a\u001b[2J","key":"[secret]"}"#;
+        assert_eq!((waiting.len(), pending.arguments.as_str()), (2, shown));
         assert_eq!(pending.reasons, ["writing is asked about (rule[0])"]);
         assert!(!store.allows(&binding(&a), None).unwrap(), "to wait is not to be approved");
 
@@ -495,7 +496,12 @@ fn a_question_is_clean_and_its_words_stay_on_their_line() {
         .reason("hook\nAllow it?", "x\ty\u{9b}2J")
         .by_rule("any\ncall");
     assert_eq!((asked.tool.as_str(), asked.component.as_str()), ("a b", "c"));
-    assert_eq!(asked.arguments, json!({ "k": "v" }));
+    assert_eq!(asked.arguments, json!({ "k\u{7}": "v\u{1b}[1m" }), "nothing of what will run is left out");
+    assert_eq!(asked.shown(false), r#"{"k\u0007":"v\u001b[1m"}"#);
+    let hiding = "ls; \u{1b}]0; rm -r x\u{7} \u{9d}y\u{9c} \u{202e}z\u{e0041}";
+    let hiding = Question::new("a", "c", "d", json!({ "command": hiding }));
+    let shown = r#"{"command":"ls; \u001b]0; rm -r x\u0007 \u009dy\u009c \u202ez\udb40\udc41"}"#;
+    assert_eq!(hiding.shown(false), shown);
     assert_eq!(asked.reasons, [Reason { source: "hook Allow it?".to_owned(), text: "x y".to_owned() }]);
     assert_eq!(asked.by_rule.as_deref(), Some("any call"));
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::io::AsyncRead;
@@ -55,19 +56,33 @@ impl Connection {
         }
     }
 
-    /// Answers lines until there are no more, then waits for what runs.
-    pub async fn serve(mut self, mut lines: Lines<impl AsyncRead + Unpin>) -> io::Result<()> {
-        let outbox = self.outbox.clone();
+    /// Answers lines until there are no more, then waits for what runs. `unread` is ready once a client that has left, or is
+    /// left, reads no replies.
+    pub async fn serve(
+        mut self,
+        mut lines: Lines<impl AsyncRead + Unpin>,
+        unread: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let (outbox, stop) = (self.outbox.clone(), self.stop.clone());
+        let mut unread = pin!(unread);
         let read = loop {
             let line = tokio::select! {
                 line = lines.next() => line,
                 () = self.stop.cancelled() => break Ok(()),
                 () = outbox.closed() => break Ok(()),
             };
-            match line {
-                Ok(Some(line)) => self.line(line).await,
+            let line = match line {
+                Ok(Some(line)) => line,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
+            };
+            tokio::select! {
+                () = self.line(line) => {}
+                () = stop.cancelled() => break Ok(()),
+                () = &mut unread => {
+                    self.tasks.abort_all();
+                    return Ok(());
+                }
             }
         };
         self.questions.close();
@@ -85,6 +100,10 @@ impl Connection {
                 }
                 () = outbox.closed() => {
                     self.tasks.shutdown().await;
+                    break;
+                }
+                () = &mut unread => {
+                    self.tasks.abort_all();
                     break;
                 }
             }

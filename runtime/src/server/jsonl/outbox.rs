@@ -2,8 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -21,12 +24,15 @@ const UNSAYABLE: &str =
 pub(super) struct Outbox {
     queue: UnboundedSender<Queued>,
     room: Arc<Semaphore>,
+    /// How many lines were written.
+    written: Arc<AtomicU64>,
 }
 
 /// What the writer takes from.
 pub(super) struct Queue {
     queue: UnboundedReceiver<Queued>,
     room: Arc<Semaphore>,
+    written: Arc<AtomicU64>,
 }
 
 /// A line that holds its room until it is written.
@@ -40,7 +46,9 @@ impl Outbox {
     pub fn new() -> (Self, Queue) {
         let (sender, receiver) = unbounded_channel();
         let room = Arc::new(Semaphore::new(usize::try_from(ROOM).unwrap_or(Semaphore::MAX_PERMITS)));
-        (Self { queue: sender, room: Arc::clone(&room) }, Queue { queue: receiver, room })
+        let written = Arc::<AtomicU64>::default();
+        let outbox = Self { queue: sender, room: Arc::clone(&room), written: Arc::clone(&written) };
+        (outbox, Queue { queue: receiver, room, written })
     }
 
     /// Puts a reply behind the others, when there is room. A client that went away misses it.
@@ -53,9 +61,40 @@ impl Outbox {
         }
     }
 
+    /// Whether its lines are read.
+    pub fn reading(&self) -> Reading {
+        Reading { room: Arc::clone(&self.room), written: Arc::clone(&self.written) }
+    }
+
     /// Waits until nothing can be written any more.
     pub async fn closed(&self) {
         self.queue.closed().await;
+    }
+}
+
+/// How far a client has read, without a hold on what is written to it.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    room: Arc<Semaphore>,
+    written: Arc<AtomicU64>,
+}
+
+impl Reading {
+    /// Waits until nothing was read for `time` though something waits to be. The timers are those of `timers`.
+    pub async fn stalled(&self, time: Duration, timers: &Handle) {
+        let room = usize::try_from(ROOM).unwrap_or(usize::MAX);
+        loop {
+            let before = self.written.load(Ordering::Relaxed);
+            let pause = {
+                let _entered = timers.enter();
+                tokio::time::sleep(time)
+            };
+            pause.await;
+            let is_waiting = self.room.available_permits() < room;
+            if is_waiting && self.written.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
     }
 }
 
@@ -71,6 +110,7 @@ impl Queue {
     async fn all(&mut self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         while let Some(queued) = self.queue.recv().await {
             output.write_all(&queued.text).await?;
+            self.written.fetch_add(1, Ordering::Relaxed);
             if self.queue.is_empty() {
                 output.flush().await?;
             }

@@ -102,7 +102,7 @@ impl Form {
         for reason in &question.reasons {
             message.push_str(&format!("since {} ({})\n", reason.text, reason.source));
         }
-        let written = serde_json::to_string_pretty(arguments).unwrap_or_else(|_| arguments.to_string());
+        let written = question.shown(true);
         let bounds = Bounds::default().max_bytes(MAX_SHOWN).max_lines(usize::MAX);
         let shown = truncate_text(&written, &bounds, Keep::Ends, "NOT SHOWN");
         message.push_str(&format!("with {}\n", shown.text));

@@ -65,6 +65,11 @@ impl Room {
         Arc::clone(&self.making).acquire_owned().await.ok()
     }
 
+    /// Whether anything waits in it.
+    pub fn is_taken(&self) -> bool {
+        u32::try_from(self.free.available_permits()).unwrap_or(u32::MAX) < self.units
+    }
+
     fn units_of(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).clamp(1, self.units)
     }

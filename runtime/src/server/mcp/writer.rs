@@ -1,10 +1,14 @@
 //! Messages on their way out: to the one writer of an output, or into the answer of one request.
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio_util::sync::CancellationToken;
 
 use super::room::{OF_ONE, Room, Space};
 
@@ -43,22 +47,28 @@ impl Outgoing {
 pub(super) struct Writer {
     messages: Sender<Outgoing>,
     room: Room,
+    /// How many writes there have been.
+    writes: Arc<AtomicU64>,
+    /// Whether nothing more is to be written.
+    given_up: CancellationToken,
 }
 
 impl Writer {
     /// A writer whose messages are taken from the receiver, and wait in `room`; where the receiver is dropped, nobody reads.
     pub fn channel(room: &Room) -> (Self, Receiver<Outgoing>) {
         let (messages, received) = channel(QUEUE);
-        (Self { messages, room: room.clone() }, received)
+        let given_up = CancellationToken::new();
+        (Self { messages, room: room.clone(), writes: Arc::default(), given_up }, received)
     }
 
     /// Starts the thread. The receiver ends once everything is written, or cannot be.
     pub fn start(mut output: impl Write + Send + 'static) -> io::Result<(Self, Receiver<()>)> {
         let (writer, received) = Self::channel(&Room::new(OF_ONE));
         let (done, written) = channel(1);
+        let writes = Arc::clone(&writer.writes);
         let writing = move || {
             // What goes wrong here has no reader: dropping the queue tells the connection.
-            let _ = write_all(received, &mut output);
+            let _ = write_all(received, &mut output, &writes);
             drop(done);
         };
         std::thread::Builder::new().name("mcp-output".to_owned()).spawn(writing)?;
@@ -68,21 +78,49 @@ impl Writer {
     /// Writes a message, after all before it.
     pub async fn send(&self, message: &Value) {
         let message = Outgoing::new(message);
-        let space = tokio::select! {
-            biased;
-            () = self.messages.closed() => return,
-            space = self.room.take(message.line.len()) => space,
+        let sending = async {
+            let space = self.room.take(message.line.len()).await;
+            let _ = self.messages.send(Outgoing { space, ..message }).await;
         };
-        let _ = self.messages.send(Outgoing { space, ..message }).await;
+        tokio::select! {
+            biased;
+            () = self.gone() => {}
+            () = sending => {}
+        }
     }
 
     /// Waits until something large may be made, to be held until it is sent; nothing if nobody reads any more.
     pub async fn make(&self) -> Option<OwnedSemaphorePermit> {
         tokio::select! {
             biased;
-            () = self.messages.closed() => None,
+            () = self.gone() => None,
             made = self.room.make() => made,
         }
+    }
+
+    /// Waits until nothing is to be written any more.
+    async fn gone(&self) {
+        tokio::select! {
+            () = self.given_up.cancelled() => {}
+            () = self.messages.closed() => {}
+        }
+    }
+
+    /// Waits until nothing was read for `time` though something waits to be.
+    pub async fn stalled(&self, time: Duration) {
+        loop {
+            let before = self.writes.load(Ordering::Relaxed);
+            tokio::time::sleep(time).await;
+            // What is being written has its space still.
+            if self.room.is_taken() && self.writes.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
+    }
+
+    /// Drops what is not written yet: nobody who writes waits any longer.
+    pub fn give_up(&self) {
+        self.given_up.cancel();
     }
 
     /// Writes a message that nobody misses, unless others wait already.
@@ -105,7 +143,11 @@ impl Writer {
     }
 }
 
-fn write_all(mut messages: Receiver<Outgoing>, output: &mut impl Write) -> io::Result<()> {
+fn write_all(
+    mut messages: Receiver<Outgoing>,
+    output: &mut impl Write,
+    writes: &AtomicU64,
+) -> io::Result<()> {
     while let Some(first) = messages.blocking_recv() {
         let mut bytes = first.line;
         let mut spaces = vec![first.space];
@@ -118,6 +160,7 @@ fn write_all(mut messages: Receiver<Outgoing>, output: &mut impl Write) -> io::R
         output.write_all(&bytes)?;
         output.flush()?;
         drop(spaces);
+        writes.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
 }

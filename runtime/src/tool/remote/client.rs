@@ -29,6 +29,13 @@ const MAX_LISTED: usize = 1024;
 /// Pages of a list; one may be empty.
 const MAX_PAGES: usize = 64;
 
+/// Bytes of all pages together, read one after another: twice what the most tools take whose schemas are as large as most
+/// are that people use.
+const MAX_LIST_BYTES: usize = 8 << 20;
+
+/// Bytes of what names the next page.
+const MAX_CURSOR_BYTES: usize = 64 << 10;
+
 /// A connection that is ready for calls.
 pub(super) struct Client {
     pub link: Link,
@@ -83,9 +90,9 @@ impl Client {
     /// The definitions of all its tools.
     ///
     /// # Errors
-    /// When it does not say them, or names too many.
+    /// When it does not say them, or names too many, or says too much of them.
     pub async fn list(&self) -> Result<Vec<Value>, String> {
-        let (mut all, mut cursor) = (Vec::new(), None::<String>);
+        let (mut all, mut bytes, mut cursor) = (Vec::new(), 0_usize, None::<String>);
         if !self.has_tools {
             return Ok(all);
         }
@@ -95,11 +102,18 @@ impl Client {
             let page = self.request("tools/list", params, &[], None).await;
             let mut page = page.map_err(|failure| format!("asked for its tools: {failure}"))?;
             match page.get_mut("tools").map(Value::take) {
-                Some(Value::Array(tools)) => all.extend(tools),
+                Some(Value::Array(tools)) => {
+                    bytes = tools.iter().map(length).fold(bytes, usize::saturating_add);
+                    all.extend(tools);
+                }
                 _ => return Err("asked for its tools: it gives no list".to_owned()),
             }
             if all.len() > MAX_LISTED {
                 return Err(format!("it names more than {MAX_LISTED} tools"));
+            }
+            let cursor_bytes = page.get("nextCursor").map_or(0, length);
+            if bytes > MAX_LIST_BYTES || cursor_bytes > MAX_CURSOR_BYTES {
+                return Err(format!("its list of tools has more than {MAX_LIST_BYTES} bytes"));
             }
             match page.get("nextCursor").and_then(Value::as_str) {
                 Some(next) => cursor = Some(next.to_owned()),
@@ -167,6 +181,25 @@ impl Client {
             if self.is_current { with_terms(params, token) } else { with_token(params, token) }
         };
         self.link.request(method, params, mirrored, progress).await
+    }
+}
+
+/// The bytes of a value as JSON.
+fn length(value: &Value) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        Err(_) => usize::MAX,
     }
 }
 

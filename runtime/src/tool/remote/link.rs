@@ -102,6 +102,15 @@ impl Link {
         }
     }
 
+    /// Cancelled once its program is gone, if it is one; dropping the link ends the program.
+    pub fn gone(&self) -> Option<CancellationToken> {
+        match self {
+            Self::Stdio(stdio) => Some(stdio.gone()),
+            #[cfg(feature = "http")]
+            Self::Http(_) => None,
+        }
+    }
+
     /// Ends it. The token is cancelled once everything is gone.
     pub fn close(&self) -> CancellationToken {
         match self {

@@ -8,6 +8,7 @@ use toolcell_package::Hints;
 
 use super::catalog::Offer;
 use super::names::legal;
+use super::running::Running;
 use super::server::Server;
 use super::{Off, RemoteBody};
 use crate::config::{McpConfig, McpHints, McpToolSettings};
@@ -41,6 +42,7 @@ pub(crate) fn load(
     configs: &[&McpConfig],
     scopes: [&Limits; 2],
     sandbox: &Arc<Sandbox>,
+    running: &Running,
     pins: &Pins,
     warnings: &mut Vec<String>,
 ) -> Result<Remotes> {
@@ -50,7 +52,9 @@ pub(crate) fn load(
         let each = limits.map(|own| Limits::resolve([scopes[0], &config.limits, own, scopes[1]]));
         let all = each.chain([Limits::resolve([scopes[0], &config.limits, scopes[1]])]);
         let most = all.map(|limits| limits.get_usize(Limit::ResultBytes)).max().unwrap_or_default();
-        servers.push(Arc::new(Server::new(config, most, sandbox)?));
+        let server = Arc::new(Server::new(config, most, sandbox)?);
+        running.add(&server);
+        servers.push(server);
     }
     let mut remotes = Remotes::default();
     for ((config, server), opened) in configs.iter().zip(&servers).zip(open(&servers, sandbox)) {

@@ -21,6 +21,7 @@ mod names;
 mod pending;
 mod reach;
 mod result;
+mod running;
 mod server;
 mod stdio;
 
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use crate::policy::Digest;
 use crate::tool::ArgumentSchema;
 pub(crate) use load::{Remotes, arrived, load};
+pub(crate) use running::Running;
 pub(crate) use server::Server;
 
 /// What is called when a tool of another server is.

@@ -7,12 +7,14 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::catalog::{Offer, offers};
 use super::client::Client;
+use super::link::Link;
 use super::reach::{Reach, place};
 use crate::call::CallError;
 use crate::config::McpConfig;
@@ -30,6 +32,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Changes of a list that follow each other this closely are one.
 const TOGETHER: Duration = Duration::from_millis(250);
+
+/// Why nothing is opened any more.
+const SHUTTING_DOWN: &str = "the runtime is shutting down";
 
 /// Bytes of a message beside a result: what is around it, and how its text is escaped.
 const AROUND: usize = 1 << 20;
@@ -51,6 +56,8 @@ pub(crate) struct Server {
     places: Arc<Semaphore>,
     waiting: AtomicU32,
     turn: Arc<tokio::sync::Mutex<()>>,
+    /// Cancelled when it is ended for good, so that a connection that is being opened is given up.
+    ending: CancellationToken,
     state: Mutex<State>,
     teller: OnceLock<watch::Sender<u64>>,
 }
@@ -88,6 +95,7 @@ impl Server {
             places: Arc::new(Semaphore::new(places)),
             waiting: AtomicU32::new(0),
             turn: Arc::default(),
+            ending: CancellationToken::new(),
             state: Mutex::default(),
             teller: OnceLock::new(),
         })
@@ -166,11 +174,20 @@ impl Server {
         }
     }
 
-    /// Ends it for good. The token is cancelled once it is gone.
+    /// Ends it for good, also while it is being opened. The token is cancelled once it is gone.
     pub fn close(&self) -> Option<CancellationToken> {
+        self.ending.cancel();
         let mut state = self.state();
         state.is_closed = true;
-        state.client.take().map(|client| client.link.close())
+        state.client.as_ref().map(|client| client.link.close())
+    }
+
+    /// The same, ready once it is gone, and what was being opened too.
+    pub async fn closed(&self) {
+        if let Some(gone) = self.close() {
+            gone.cancelled().await;
+        }
+        drop(self.turn.lock().await);
     }
 
     /// What it said of its end, without secrets and short.
@@ -201,7 +218,7 @@ impl Server {
             server.connect().await?;
             server.live().ok_or_else(|| "it ended at once".to_owned())
         });
-        let back = back.await.unwrap_or_else(|_| Err("the runtime is shutting down".to_owned()));
+        let back = back.await.unwrap_or_else(|_| Err(SHUTTING_DOWN.to_owned()));
         back.map_err(|why| self.unavailable(&why))
     }
 
@@ -219,7 +236,7 @@ impl Server {
         let state = self.state();
         let left = state.retry_at.map(|at| at.saturating_duration_since(Instant::now()));
         match left {
-            _ if state.is_closed => Err("the runtime is shutting down".to_owned()),
+            _ if state.is_closed => Err(SHUTTING_DOWN.to_owned()),
             Some(left) if !left.is_zero() => {
                 let left = humantime::format_duration(Duration::from_secs(left.as_secs() + 1));
                 Err(format!("{}; it is started again in {left}", state.why))
@@ -230,11 +247,19 @@ impl Server {
 
     async fn connect(self: &Arc<Self>) -> std::result::Result<(Vec<Offer>, Vec<(String, String)>), String> {
         let changed = Arc::new(Notify::new());
+        if self.ending.is_cancelled() {
+            return Err(SHUTTING_DOWN.to_owned());
+        }
+        let mut gone = None;
         let opening = async {
-            let client =
-                Client::open(self.reach.link(self.most, &self.handle, Arc::clone(&changed)).await?).await?;
-            let definitions = client.list().await?;
-            Ok((client, definitions))
+            let link = self.reach.link(self.most, &self.handle, Arc::clone(&changed)).await?;
+            gone = link.gone();
+            // Not before there is a link: a program that is started meanwhile would be nobody's.
+            tokio::select! {
+                biased;
+                () = self.ending.cancelled() => Err(SHUTTING_DOWN.to_owned()),
+                opened = opened(link) => opened,
+            }
         };
         let opened = tokio::time::timeout(self.start_timeout, opening).await.unwrap_or_else(|_| {
             let time = humantime::format_duration(self.start_timeout);
@@ -243,6 +268,9 @@ impl Server {
         let (client, definitions) = match opened {
             Ok(opened) => opened,
             Err(why) => {
+                if let Some(gone) = gone {
+                    gone.cancelled().await;
+                }
                 self.state().failed(&why);
                 return Err(why);
             }
@@ -258,17 +286,26 @@ impl Server {
                 }
             });
         }
-        {
-            let mut state = self.state();
-            if state.is_closed {
-                return Err("the runtime is shutting down".to_owned());
+        if !self.begun(&client) {
+            drop(client);
+            if let Some(gone) = gone {
+                gone.cancelled().await;
             }
-            state.client = Some(Arc::clone(&client));
+            return Err(SHUTTING_DOWN.to_owned());
         }
         self.note(&offers);
         tokio::spawn(follow(Arc::downgrade(self), Arc::downgrade(&client), Arc::clone(&changed)));
         tokio::spawn(async move { client.subscribe(&changed).await });
         Ok((offers, refused))
+    }
+
+    /// Takes a connection into use, unless none is wanted any more.
+    fn begun(&self, client: &Arc<Client>) -> bool {
+        let mut state = self.state();
+        if !state.is_closed {
+            state.client = Some(Arc::clone(client));
+        }
+        !state.is_closed
     }
 
     /// Keeps what it offers, and tells if that is another offer.
@@ -305,6 +342,13 @@ impl State {
         self.retry_at = Some(Instant::now() + pause);
         why.clone_into(&mut self.why);
     }
+}
+
+/// A connection over a link, with the definitions of the tools.
+async fn opened(link: Link) -> std::result::Result<(Client, Vec<Value>), String> {
+    let client = Client::open(link).await?;
+    let definitions = client.list().await?;
+    Ok((client, definitions))
 }
 
 /// Asks for the tools again whenever they have changed, as long as the connection lasts.

@@ -84,6 +84,11 @@ impl Stdio {
         self.pending.closed()
     }
 
+    /// Cancelled once the server is gone.
+    pub fn gone(&self) -> CancellationToken {
+        self.gone.clone()
+    }
+
     /// Ends the server: its input ends, and what has not ended soon is killed. The token is cancelled once it is gone.
     pub fn close(&self) -> CancellationToken {
         self.stop.cancel();

@@ -319,9 +319,13 @@ async fn drain(server: &Arc<Server>, listener: &tokio::net::TcpListener, mut con
     }
     server.sessions.end_all();
     server.close();
-    calls.shutdown().await;
-    connections.shutdown().await;
-    late.shutdown().await;
+    // One that cannot be ended is left behind.
+    let ending = async {
+        calls.shutdown().await;
+        connections.shutdown().await;
+        late.shutdown().await;
+    };
+    let _ = timeout(ENDING, ending).await;
 }
 
 /// Takes connections as long as it is awaited, so that probes and clients are told that the server ends.
