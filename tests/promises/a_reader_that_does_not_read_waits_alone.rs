@@ -61,9 +61,13 @@ fn over_http_a_principals_answers_are_bounded_and_anothers_are_not_held_up() {
     // Those that leave without having read anything give back what they took.
     let mut deaf = deaf.into_iter();
     drop(deaf.by_ref().take(10).collect::<Vec<_>>());
-    for connection in deaf {
-        assert!(is_whole(&HttpResponse::read(connection).answer()));
-    }
+    // They are read at the same time: what is not read makes the others of its principal wait.
+    std::thread::scope(|scope| {
+        let reading: Vec<_> = deaf
+            .map(|connection| scope.spawn(|| is_whole(&HttpResponse::read(connection).answer())))
+            .collect();
+        assert!(reading.into_iter().all(|whole| whole.join().unwrap()));
+    });
     let peak = server.peak_memory();
     assert!((1..BOUND).contains(&peak), "{} MiB", peak >> 20);
 }

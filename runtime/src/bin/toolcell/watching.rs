@@ -84,7 +84,16 @@ impl Watched {
                 }
                 now = again;
             }
-            match self.reload(runtime) {
+            let reloaded = self.reload(runtime);
+            // Other files may be meant now. What has changed since the last look counts as another change, also while this
+            // one was taken up.
+            before = self.stamps();
+            for (path, stamp) in &mut before {
+                if let Some((_, seen)) = now.iter().find(|(known, _)| known == path) {
+                    *stamp = *seen;
+                }
+            }
+            match reloaded {
                 Ok(reloaded) => {
                     reloaded.warnings.iter().for_each(|warning| say(Label::Warning, warning));
                     for setting in &reloaded.later {
@@ -101,8 +110,6 @@ impl Watched {
                     say(Label::Error, format_args!("{told}: {error}"));
                 }
             }
-            // Other files may be meant now; what changed since the look before counts as another change.
-            before = if self.paths().len() == now.len() { now } else { self.stamps() };
         }
     }
 
