@@ -31,9 +31,9 @@ Examples:
   toolcell mcp --http 127.0.0.1:8080
   toolcell mcp --http 0.0.0.0:8080 --token ada=env:ADA_TOKEN --allow-host tools.example.org
 
-Changed files of the configuration, of components and of tokens are taken up while it runs; clients are told.
-Of [server], hosts, origins and tokens hold at once, and a principal that is gone with all it had; what holds
-from the next start only is said on standard error.
+Changed files of the configuration, of components and of tokens are taken up while it runs, and
+clients are told. Of the table [server], hosts, origins and tokens hold at once, and a principal that
+is gone has nothing here any more; of other settings it is said that they hold from the next start.
 
 Over HTTP, the protocol is spoken at /mcp; beside it are /healthz, /readyz and /metrics. The table
 [server] of the configuration bounds what clients may take up. TLS is for a proxy in front of it.
