@@ -166,37 +166,42 @@ fn listed(client: &mut McpClient, id: u64) -> Vec<String> {
     }
 }
 
+/// The names of tools of a hundred components.
+fn of_a_hundred(functions: &[&str]) -> Vec<String> {
+    (0..100).flat_map(|at| functions.iter().map(move |function| format!("c{at:03}_{function}"))).collect()
+}
+
 #[test]
 fn a_hundred_changed_components_are_few_notifications_and_the_list_is_right() {
     let user = CommandLine::new();
-    let basics = toolcell::tool::builtin_bytes("basics").unwrap();
     std::fs::create_dir(user.folder().join("tools")).unwrap();
-    let table = |at: usize, prefix: &str| {
+    let put = |name: &str| {
+        let bytes = toolcell::tool::builtin_bytes(name).unwrap();
+        (0..100).for_each(|at| drop(user.write(&format!("tools/c{at}.wasm"), bytes)));
+    };
+    let table = |at: usize| {
         format!(
-            "[component.c{at}]\npath = \"tools/c{at}.wasm\"\ntools = [\"add\"]\nprefix = \"{prefix}{at:03}_\"\n"
+            "[component.c{at}]\npath = \"tools/c{at}.wasm\"\nprefix = \"c{at:03}_\"\ngrant.state = \"call\"\n"
         )
     };
-    for at in 0..100 {
-        user.write(&format!("tools/c{at}.wasm"), basics);
-    }
-    let text = |prefix: &str| (0..100).map(|at| table(at, prefix)).collect::<String>();
-    user.write("toolcell.toml", text("one_"));
+    let text = || (0..100).map(table).collect::<String>();
+    put("basics");
+    user.write("toolcell.toml", text());
     let mut client = McpClient::start(&mut user.command(&["mcp", "--config", "toolcell.toml"]));
     client.initialize("2025-11-25", json!({}));
-    assert_eq!(listed(&mut client, 1).len(), 100);
+    assert_eq!(listed(&mut client, 1), of_a_hundred(&["add", "calculate", "echo", "multiply"]));
     // Half of a change is none.
     user.write("toolcell.toml", "[component.c0]\npath = \"tools/gone.wasm\"\n");
-    for at in 0..100 {
-        user.write(&format!("tools/c{at}.wasm"), basics);
-    }
-    user.write("toolcell.toml", text("two_"));
+    put("plan");
+    user.write("toolcell.toml", text());
     client.messages.said("notifications/tools/list_changed");
-    let names = listed(&mut client, 2);
-    assert!(names.len() == 100 && names.iter().all(|name| name.starts_with("two_")), "{names:?}");
-    client.call(3, "one_000_add", json!({ "a": 1, "b": 2 }));
-    assert_eq!(client.messages.answer(&json!(3))["error"]["code"], -32602);
-    client.call(4, "two_099_add", json!({ "a": 1, "b": 2 }));
-    assert_eq!(client.messages.answer(&json!(4))["result"]["structuredContent"], json!({ "result": 3 }));
+    let all = of_a_hundred(&["create_task", "get_task", "list_tasks", "update_task"]);
+    assert_eq!(listed(&mut client, 2), all, "the functions are the other code's");
+    client.call(3, "c000_add", json!({ "a": 1, "b": 2 }));
+    assert_eq!(client.messages.answer(&json!(3))["error"]["code"], -32602, "what was there is gone");
+    client.call(4, "c099_list_tasks", json!({}));
+    let ran = client.messages.answer(&json!(4));
+    assert_eq!(ran["result"]["isError"], false, "{ran}");
     let (code, rest) = client.close();
     assert_eq!(code, 0);
     let told = rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();

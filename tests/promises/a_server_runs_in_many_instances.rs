@@ -330,6 +330,8 @@ fn a_store_that_is_gone_is_said() {
     let mut refused = server.send(elsewhere);
     assert_eq!(refused.status, 503);
     assert!(refused.text().contains("cannot be reached"));
+    until(|| server.send(HttpRequest::new("GET", "/readyz")).status == 503);
+    assert_eq!(server.send(HttpRequest::new("GET", "/healthz")).status, 200);
     let asked = asking(&server, ADA, 2, "a", &json!({})).answer();
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     let back =

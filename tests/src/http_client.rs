@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,6 +20,8 @@ pub struct HttpServer {
     child: Option<Child>,
     /// Its address and port.
     pub address: String,
+    /// The lines that it says after it listens.
+    said: Option<Mutex<Receiver<String>>>,
 }
 
 /// A request with the headers that clients send.
@@ -107,7 +110,7 @@ impl HttpServer {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let child = child.unwrap_or_else(|error| panic!("cannot run the server: {error}"));
         // Waited for whatever happens from here on.
-        let mut server = Self { child: Some(child), address: String::new() };
+        let mut server = Self { child: Some(child), address: String::new(), said: None };
         let errors = server.child.as_mut().and_then(|child| child.stderr.take());
         let errors = errors.unwrap_or_else(|| panic!("no standard error"));
         let (sender, lines) = channel();
@@ -123,6 +126,7 @@ impl HttpServer {
                 lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("it does not listen: {said:?}"));
             if let Some((_, address)) = line.split_once("listening on http://") {
                 address.trim_end_matches("/mcp").clone_into(&mut server.address);
+                server.said = Some(Mutex::new(lines));
                 return server;
             }
             said.push(line);
@@ -131,7 +135,19 @@ impl HttpServer {
 
     /// Another address of one that runs.
     pub fn at(address: String) -> Self {
-        Self { child: None, address }
+        Self { child: None, address, said: None }
+    }
+
+    /// Waits until it says a line with `text` in it on its standard error; what came before that is forgotten.
+    pub fn says(&self, text: &str) {
+        let lines = self.said.as_ref().unwrap_or_else(|| panic!("no process"));
+        let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("it does not say `{text}`"));
+            if line.contains(text) {
+                return;
+            }
+        }
     }
 
     /// A connection to it.
@@ -148,6 +164,12 @@ impl HttpServer {
         let bytes = request.header("Connection", "close").bytes(&self.address);
         stream.write_all(&bytes).unwrap_or_else(|error| panic!("{error}"));
         HttpResponse::read(stream)
+    }
+
+    /// The most memory that it has had, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let child = self.child.as_ref().unwrap_or_else(|| panic!("no process"));
+        crate::process::peak_of(child.id())
     }
 
     /// Asks it to end.

@@ -15,8 +15,17 @@ pub fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or_default()
 }
 
+/// The most resident memory that another process has had, in bytes; 0 where it cannot be read.
+pub fn peak_of(process: u32) -> u64 {
+    status_of(&process.to_string(), "VmHWM:").saturating_mul(1024)
+}
+
 fn status(field: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status_of("self", field)
+}
+
+fn status_of(process: &str, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }

@@ -23,11 +23,12 @@ pub(super) struct RawServer {
     pub(super) tokens: BTreeMap<String, RawKey>,
     /// Bytes of one message. Default "32MiB", which is the most.
     pub(super) max_body: Option<Amount>,
-    /// Connections at once; others wait. Default 1024.
+    /// Connections at once; others wait, but the oldest on which nobody has shown yet who asks gives way. Default 1024.
     pub(super) connections: Option<Amount>,
-    /// Requests of one principal at once. Default 64.
+    /// Requests of one principal at once; subscriptions, answers to questions and notifications are none. Default 64.
     pub(super) requests: Option<Amount>,
-    /// Sessions that one principal may have; one more ends the one that was idle for longest. Default 256.
+    /// Sessions that one principal may have; one more ends the one that was idle for longest. As many subscriptions outside
+    /// of sessions. Default 256.
     pub(super) sessions: Option<Amount>,
     /// For how long a session lives that nobody uses. Default "30m".
     pub(super) session_timeout: Option<Amount>,

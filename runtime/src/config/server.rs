@@ -29,11 +29,11 @@ pub struct Server {
     pub tokens: BTreeMap<String, SecretSource>,
     /// Bytes of one message. Default 32 MiB, and not more.
     pub max_body: u64,
-    /// Connections at once; others wait. Default 1,024.
+    /// Connections at once; others wait, but the oldest on which nobody has shown yet who asks gives way. Default 1,024.
     pub connections: u32,
-    /// Requests of one principal at once. Default 64.
+    /// Requests of one principal at once; subscriptions, answers to questions and notifications are none. Default 64.
     pub requests: u32,
-    /// Sessions of one principal. Default 256.
+    /// Sessions of one principal, and as many subscriptions outside of sessions. Default 256.
     pub sessions: u32,
     /// For how long a session lives that nobody uses. Default 30 minutes.
     pub session_timeout: Duration,
@@ -120,6 +120,29 @@ impl Server {
             Some(Ok(_)) => Ok(written.to_ascii_lowercase()),
             _ => Err(format!("`{written}` is no origin; write for example `https://app.example.org`")),
         }
+    }
+
+    /// The settings in which it differs from `other`, but for those of who may come in: they hold as long as a server runs.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has such a server"))]
+    pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+        // Taken apart as a whole, so that a new setting cannot be left out.
+        let Self { hosts: _, origins: _, tokens: _, max_body, connections, requests, sessions, .. } = self;
+        let Self {
+            session_timeout, header_timeout, body_timeout, write_timeout, drain_timeout, shared, ..
+        } = self;
+        let all = [
+            ("max_body", *max_body == other.max_body),
+            ("connections", *connections == other.connections),
+            ("requests", *requests == other.requests),
+            ("sessions", *sessions == other.sessions),
+            ("session_timeout", *session_timeout == other.session_timeout),
+            ("header_timeout", *header_timeout == other.header_timeout),
+            ("body_timeout", *body_timeout == other.body_timeout),
+            ("write_timeout", *write_timeout == other.write_timeout),
+            ("drain_timeout", *drain_timeout == other.drain_timeout),
+            ("shared", *shared == other.shared),
+        ];
+        all.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
     }
 
     /// The name of a principal.

@@ -1,6 +1,6 @@
 //! `toolcell mcp --http`: the flags, and the listener that they name.
 
-use std::net::{TcpListener, ToSocketAddrs as _};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use clap::Args;
 use toolcell::config::Server;
 use toolcell::output::OutputStore;
 use toolcell::policy::{Approvals, SecretSource};
-use toolcell::server::mcp::http::HttpServer;
+use toolcell::server::mcp::http::{AccessChange, HttpAccess, HttpServer};
 use toolcell::{CancellationToken, Runtime, RuntimeBuilder};
 
 use crate::terminal::{Label, say};
@@ -37,23 +37,76 @@ pub(crate) struct HttpArgs {
 pub(crate) struct Listening {
     listener: TcpListener,
     settings: Server,
+    flags: Flags,
+}
+
+/// A server that is ready, and its address.
+pub(crate) struct Serving {
+    server: HttpServer,
+    address: SocketAddr,
+}
+
+/// Who may reach a server that runs, as the flags and the configuration say.
+pub(crate) struct Access {
+    access: HttpAccess,
+    flags: Flags,
+}
+
+/// What the flags add to the configuration's settings.
+#[derive(Clone)]
+struct Flags {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    tokens: Vec<(String, SecretSource)>,
 }
 
 impl HttpArgs {
     /// The listener that the flags name, guarded as they and the configuration say.
     pub fn listening(&self, toolset: &Toolset) -> anyhow::Result<Option<Listening>> {
         let Some(address) = &self.http else { return Ok(None) };
-        let mut settings = toolset.config.server.clone();
-        settings.hosts.extend(self.allow_host.iter().cloned());
-        settings.origins.extend(self.allow_origin.iter().cloned());
-        for written in &self.token {
-            let (name, source) = token(written, toolset)?;
-            if settings.tokens.insert(name.clone(), source).is_some() {
-                bail!("--token `{written}`: there is a token of `{name}` already");
+        let tokens = self.token.iter().map(|written| token(written, toolset));
+        let flags = Flags {
+            hosts: self.allow_host.clone(),
+            origins: self.allow_origin.clone(),
+            tokens: tokens.collect::<anyhow::Result<_>>()?,
+        };
+        let settings = flags.over(&toolset.config.server)?;
+        let listener = listen(address)?;
+        Ok(Some(Listening { listener, settings, flags }))
+    }
+}
+
+impl Flags {
+    /// The settings with what the flags add.
+    fn over(&self, settings: &Server) -> anyhow::Result<Server> {
+        let mut settings = settings.clone();
+        settings.hosts.extend(self.hosts.iter().cloned());
+        settings.origins.extend(self.origins.iter().cloned());
+        for (name, source) in &self.tokens {
+            if settings.tokens.insert(name.clone(), source.clone()).is_some() {
+                bail!("--token: there is a token of `{name}` already");
             }
         }
-        let listener = listen(address)?;
-        Ok(Some(Listening { listener, settings }))
+        Ok(settings)
+    }
+}
+
+impl Access {
+    /// What the configuration's settings change, with the flags; nothing is changed yet.
+    pub fn check(&self, settings: &Server) -> anyhow::Result<AccessChange> {
+        Ok(self.access.check(self.flags.over(settings)?)?)
+    }
+
+    /// The files that tokens are read from.
+    pub fn paths(&self, settings: &Server) -> Vec<PathBuf> {
+        let flags = self.flags.tokens.iter().map(|(_, source)| source);
+        let sources = settings.tokens.values().chain(flags);
+        sources
+            .filter_map(|source| match source {
+                SecretSource::File(path) => Some(path.clone()),
+                _ => None,
+            })
+            .collect()
     }
 }
 
@@ -65,11 +118,19 @@ impl Listening {
         Ok(builder.outputs(OutputStore::shared(Arc::clone(&store))).approvals(Approvals::shared(store)))
     }
 
-    pub async fn serve(self, runtime: Runtime, stop: CancellationToken) -> anyhow::Result<()> {
+    /// The server of `runtime`, and what changes who may reach it.
+    pub fn serving(self, runtime: Runtime, stop: CancellationToken) -> anyhow::Result<(Serving, Access)> {
         let address = self.listener.local_addr().context("the listener has no address")?;
         let server = HttpServer::new(runtime, self.listener, self.settings, stop)?;
-        say(Label::Note, format_args!("listening on http://{address}/mcp"));
-        Ok(server.serve().await?)
+        let access = Access { access: server.access(), flags: self.flags };
+        Ok((Serving { server, address }, access))
+    }
+}
+
+impl Serving {
+    pub async fn serve(self) -> anyhow::Result<()> {
+        say(Label::Note, format_args!("listening on http://{}/mcp", self.address));
+        Ok(self.server.serve().await?)
     }
 }
 

@@ -21,6 +21,8 @@ use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
 use crate::watching::watch;
+#[cfg(feature = "http")]
+use crate::watching::watch_with;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,7 +32,9 @@ Examples:
   toolcell mcp --http 127.0.0.1:8080
   toolcell mcp --http 0.0.0.0:8080 --token ada=env:ADA_TOKEN --allow-host tools.example.org
 
-Changed files of the configuration and of components are taken up while it runs; clients are told.
+Changed files of the configuration, of components and of tokens are taken up while it runs, and
+clients are told. Of the table [server], hosts, origins and tokens hold at once, and a principal that
+is gone has nothing here any more; of other settings it is said that they hold from the next start.
 
 Over HTTP, the protocol is spoken at /mcp; beside it are /healthz, /readyz and /metrics. The table
 [server] of the configuration bounds what clients may take up. TLS is for a proxy in front of it.
@@ -78,17 +82,20 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     }
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
-    watch(&toolset, &runtime);
     let executor = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the threads that serve")?;
     #[cfg(feature = "http")]
     if let Some(http) = http {
-        let served = executor.block_on(http.serve(runtime.clone(), interrupted()));
+        let served = http.serving(runtime.clone(), interrupted()).and_then(|(serving, access)| {
+            watch_with(&toolset, &runtime, access);
+            executor.block_on(serving.serve())
+        });
         let code = ended(runtime, executor);
         return served.map(|()| code);
     }
+    watch(&toolset, &runtime);
     let output = protocol_output().context("cannot take standard output for the protocol")?;
     let serving = serve_until(runtime.clone(), io::stdin(), output, interrupted(), left());
     let served = executor.block_on(serving);

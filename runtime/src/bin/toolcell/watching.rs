@@ -9,6 +9,8 @@ use toolcell::config::{Config, Environment, HookKind, Location, McpTransport, So
 use toolcell::runtime::Reloaded;
 use toolcell::{Runtime, ToolComponent};
 
+#[cfg(all(feature = "mcp", feature = "http"))]
+use crate::http_server::Access;
 use crate::ready::block_on;
 use crate::terminal::{Label, say};
 use crate::toolset::{Toolset, read};
@@ -28,18 +30,24 @@ struct Watched {
     location: Option<Location>,
     config: Config,
     components: Vec<ToolComponent>,
+    /// Who may reach it, if it is served over HTTP.
+    #[cfg(all(feature = "mcp", feature = "http"))]
+    access: Option<Access>,
 }
 
 /// Watches the files that the runtime was made of, on a thread of its own, for as long as there is this process. A change that
 /// is wrong leaves everything as it was, and is told on standard error.
 pub(crate) fn watch(toolset: &Toolset, runtime: &Runtime) {
-    let watched = Watched {
-        environment: toolset.environment.clone(),
-        location: toolset.location.clone(),
-        config: toolset.config.clone(),
-        components: toolset.components.clone(),
-    };
-    let runtime = runtime.clone();
+    start(Watched::of(toolset), runtime.clone());
+}
+
+/// The same, with the files that decide who may reach a server over HTTP.
+#[cfg(all(feature = "mcp", feature = "http"))]
+pub(crate) fn watch_with(toolset: &Toolset, runtime: &Runtime, access: Access) {
+    start(Watched { access: Some(access), ..Watched::of(toolset) }, runtime.clone());
+}
+
+fn start(watched: Watched, runtime: Runtime) {
     let name = "toolcell-watch".to_owned();
     let started = thread::Builder::new().name(name).spawn(move || watched.follow(&runtime));
     if let Err(error) = started {
@@ -48,6 +56,17 @@ pub(crate) fn watch(toolset: &Toolset, runtime: &Runtime) {
 }
 
 impl Watched {
+    fn of(toolset: &Toolset) -> Self {
+        Self {
+            environment: toolset.environment.clone(),
+            location: toolset.location.clone(),
+            config: toolset.config.clone(),
+            components: toolset.components.clone(),
+            #[cfg(all(feature = "mcp", feature = "http"))]
+            access: None,
+        }
+    }
+
     fn follow(mut self, runtime: &Runtime) {
         let mut before = self.stamps();
         warm(runtime);
@@ -65,7 +84,16 @@ impl Watched {
                 }
                 now = again;
             }
-            match self.reload(runtime) {
+            let reloaded = self.reload(runtime);
+            // Other files may be meant now. What has changed since the last look counts as another change, also while this
+            // one was taken up.
+            before = self.stamps();
+            for (path, stamp) in &mut before {
+                if let Some((_, seen)) = now.iter().find(|(known, _)| known == path) {
+                    *stamp = *seen;
+                }
+            }
+            match reloaded {
                 Ok(reloaded) => {
                     reloaded.warnings.iter().for_each(|warning| say(Label::Warning, warning));
                     for setting in &reloaded.later {
@@ -82,8 +110,6 @@ impl Watched {
                     say(Label::Error, format_args!("{told}: {error}"));
                 }
             }
-            // Other files may be meant now; what changed since the look before counts as another change.
-            before = if self.paths().len() == now.len() { now } else { self.stamps() };
         }
     }
 
@@ -92,7 +118,13 @@ impl Watched {
             Some(location) => read(location, &self.environment)?,
             None => Config::default(),
         };
+        #[cfg(all(feature = "mcp", feature = "http"))]
+        let change = self.access.as_ref().map(|access| access.check(&config.server)).transpose()?;
         let reloaded = runtime.reload(config.clone())?;
+        #[cfg(all(feature = "mcp", feature = "http"))]
+        if let Some(change) = change {
+            change.make().iter().for_each(|told| say(Label::Warning, told));
+        }
         self.config = config;
         Ok(reloaded)
     }
@@ -125,6 +157,10 @@ impl Watched {
             if let McpTransport::Command { files, .. } = &server.transport {
                 paths.extend(files.iter().cloned());
             }
+        }
+        #[cfg(all(feature = "mcp", feature = "http"))]
+        if let Some(access) = &self.access {
+            paths.extend(access.paths(&self.config.server));
         }
         paths
     }

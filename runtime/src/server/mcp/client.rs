@@ -10,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::approval::Answers;
 use super::connection::Running;
 use super::outputs;
+#[cfg(feature = "http")]
+use super::room::{OF_ONE, Room};
 use super::shared::Shared;
 use crate::call::Outcome;
 use crate::error::{Error, Result};
@@ -33,6 +35,9 @@ pub(super) struct Client {
     pub answers: Answers,
     /// What other instances know too, if there are any.
     pub shared: Option<Arc<Shared>>,
+    /// Where what is for it waits to be written, if its connections have none of their own.
+    #[cfg(feature = "http")]
+    pub room: Room,
     outputs: Mutex<Vec<outputs::Kept>>,
     /// By the state that the client was given.
     parked: Mutex<HashMap<String, Parked>>,
@@ -81,6 +86,8 @@ impl Client {
             observer: None,
             answers: Answers::default(),
             shared: None,
+            #[cfg(feature = "http")]
+            room: Room::new(OF_ONE),
             outputs: Mutex::default(),
             parked: Mutex::default(),
         }
@@ -91,6 +98,13 @@ impl Client {
     pub fn observed(mut self, observer: Observer, end: CancellationToken) -> Self {
         self.observer = Some(observer);
         self.end = end;
+        self
+    }
+
+    /// Lets what is for it wait in this room.
+    #[cfg(feature = "http")]
+    pub fn within(mut self, room: Room) -> Self {
+        self.room = room;
         self
     }
 

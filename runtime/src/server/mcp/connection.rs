@@ -150,6 +150,8 @@ impl Connection {
         writer: &Writer,
     ) -> Option<Started> {
         let handshake = self.state().handshake.clone();
+        // Held until the answer waits to be written.
+        let mut making = None;
         let answered = match Terms::of(method, &params, &handshake) {
             Err(refusal) => Err(refusal),
             Ok(terms) => match method {
@@ -164,8 +166,9 @@ impl Connection {
                     }
                     Err(refusal) => Err(refusal),
                 },
-                // Full outputs are in files, or on another machine.
+                // Full outputs are in files, or on another machine, and may be large.
                 "resources/list" | "resources/read" => {
+                    making = Some(writer.make().await?);
                     let (this, method) = (Arc::clone(self), method.to_owned());
                     let reading = move || this.answer(&method, &params, &terms);
                     tokio::task::spawn_blocking(reading).await.unwrap_or_else(|_| Err(Refusal::internal()))
@@ -178,6 +181,7 @@ impl Connection {
             Err(refusal) => refusal.message(&id),
         };
         writer.send(&message).await;
+        drop(making);
         None
     }
 

@@ -14,6 +14,7 @@ mod id;
 mod lines;
 mod lists;
 mod outputs;
+mod room;
 #[cfg(feature = "http")]
 mod shared;
 #[cfg(not(feature = "http"))]

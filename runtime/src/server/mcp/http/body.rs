@@ -10,6 +10,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use super::exchange::Hold;
+use crate::server::mcp::room::Space;
 use crate::server::mcp::writer::Outgoing;
 
 /// How often a stream that has nothing to say shows that it is there. Proxies cut connections after 30 to 60 seconds.
@@ -46,7 +47,7 @@ impl Events {
         // The line has its newline, and an event another.
         event.extend(message.line);
         event.push(b'\n');
-        event.into()
+        written(event, message.space)
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -62,6 +63,22 @@ impl Events {
             // A comment, which is no event.
             Poll::Pending => self.quiet.poll_tick(context).map(|_| Some(Bytes::from_static(b": \n\n"))),
         }
+    }
+}
+
+/// Bytes that take up their space until they are written or given up.
+pub(super) fn written(line: Vec<u8>, space: Option<Space>) -> Bytes {
+    Bytes::from_owner(Written { line, _space: space })
+}
+
+struct Written {
+    line: Vec<u8>,
+    _space: Option<Space>,
+}
+
+impl AsRef<[u8]> for Written {
+    fn as_ref(&self) -> &[u8] {
+        &self.line
     }
 }
 

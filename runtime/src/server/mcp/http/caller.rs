@@ -6,10 +6,12 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Server as Settings;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
+use crate::server::mcp::room::Room;
 use crate::server::mcp::shared::Shared;
 
 /// A principal. Without tokens there is one, whoever asks.
@@ -18,8 +20,32 @@ pub(super) struct Caller {
     pub principal: Option<String>,
     /// What its requests outside of sessions belong to.
     pub client: Arc<Client>,
-    /// Its requests at once.
-    pub places: Arc<Semaphore>,
+    pub places: Places,
+}
+
+/// What a principal may have under way. Each kind has places of its own, so that no kind keeps another out.
+pub(super) struct Places {
+    /// Requests that are to be answered.
+    pub requests: Arc<Semaphore>,
+    /// Messages that are being received, and those that are no requests: what a call waits for must reach it when all
+    /// places for requests are taken by calls that ask.
+    pub messages: Arc<Semaphore>,
+    /// Requests that only listen.
+    pub listening: Arc<Semaphore>,
+}
+
+impl Places {
+    pub fn new(settings: &Settings) -> Self {
+        let places = |count: u32| {
+            let count = usize::try_from(count).unwrap_or(Semaphore::MAX_PERMITS);
+            Arc::new(Semaphore::new(count))
+        };
+        Self {
+            requests: places(settings.requests),
+            messages: places(settings.requests),
+            listening: places(settings.sessions),
+        }
+    }
 }
 
 /// What the names of sessions are made of, so that nobody finds them by knowing a principal's.
@@ -68,7 +94,7 @@ impl Caller {
         runtime: &Runtime,
         principal: Option<String>,
         key: &Key,
-        places: usize,
+        (places, room): (Places, Room),
         (observer, end): (Observer, CancellationToken),
         shared: Option<Arc<Shared>>,
     ) -> Self {
@@ -78,7 +104,7 @@ impl Caller {
             None => session,
         };
         let client = Client::new(runtime.clone(), session).observed(observer, end).shared(shared);
-        let client = client.answering(Answers::of_principal(principal.as_deref()));
-        Self { principal, client: Arc::new(client), places: Arc::new(Semaphore::new(places)) }
+        let client = client.within(room).answering(Answers::of_principal(principal.as_deref()));
+        Self { principal, client: Arc::new(client), places }
     }
 }

@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::body::Reply;
@@ -16,6 +17,8 @@ use super::exchange::Hold;
 use super::guard::one;
 use super::listen::Server;
 use super::metrics::Now;
+use super::newcomers::Newcomer;
+use super::reply::Health;
 use super::{era, reply};
 use crate::server::mcp::frame::{Message, read};
 
@@ -27,52 +30,53 @@ impl Server {
     pub(super) async fn respond(
         self: Arc<Self>,
         request: Request<Incoming>,
+        newcomer: Arc<Newcomer>,
     ) -> Result<Response<Reply>, Infallible> {
-        let response = self.route(request).await;
+        let response = self.route(request, &newcomer).await;
         self.metrics.responded(response.status().as_u16());
         Ok(response)
     }
 
-    async fn route(self: &Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+    async fn route(self: &Arc<Self>, request: Request<Incoming>, newcomer: &Newcomer) -> Response<Reply> {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         match request.uri().path() {
             // They say nothing that depends on who asks, and probes name any host.
-            "/healthz" if is_get => return reply::health(true),
-            "/readyz" if is_get => return reply::health(!self.stop.is_cancelled()),
+            "/healthz" if is_get => return reply::health(Health::Well),
+            "/readyz" if is_get => return reply::health(self.readiness()),
             "/healthz" | "/readyz" => return reply::not_allowed("GET"),
             _ => {}
         }
-        let origin = match self.guard.check(request.headers()) {
+        let door = self.door();
+        let origin = match door.guard.check(request.headers()) {
             Ok(origin) => origin,
             Err(told) => return reply::refuse(StatusCode::FORBIDDEN, &told),
         };
-        reply::readable(self.guarded(request).await, origin.as_deref())
+        let caller = door.caller(request.headers());
+        if caller.is_some() {
+            newcomer.is_one_of_us();
+        }
+        reply::readable(self.guarded(request, caller).await, origin.as_deref())
     }
 
-    async fn guarded(self: &Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+    async fn guarded(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        caller: Option<Arc<Caller>>,
+    ) -> Response<Reply> {
         // Browsers ask first, without a token.
         if request.method() == Method::OPTIONS && request.uri().path() == PATH {
             return reply::preflight();
         }
-        let Some(caller) = self.caller(request.headers()) else { return reply::unknown() };
+        let Some(caller) = caller else { return reply::unknown() };
         match (request.uri().path(), request.method()) {
-            (PATH, &Method::POST) => self.post(request, caller).await,
-            (PATH, &Method::GET) => self.get(request.headers(), caller).await,
-            (PATH, &Method::DELETE) => self.delete(request.headers(), caller).await,
+            (PATH, &Method::POST) => self.post(request, &caller).await,
+            (PATH, &Method::GET) => self.get(request.headers(), &caller).await,
+            (PATH, &Method::DELETE) => self.delete(request.headers(), &caller).await,
             (PATH, _) => reply::not_allowed("GET, POST, DELETE, OPTIONS"),
             ("/metrics", &Method::GET) => self.watched(),
             ("/metrics", _) => reply::not_allowed("GET"),
             _ => reply::refuse(StatusCode::NOT_FOUND, "the protocol is spoken at /mcp"),
         }
-    }
-
-    /// Who asks: one of the principals, or anybody where there are none.
-    fn caller(&self, headers: &HeaderMap) -> Option<&Caller> {
-        let principal = self.tokens.principal(headers);
-        if principal.is_none() && !self.tokens.is_empty() {
-            return None;
-        }
-        self.callers.iter().find(|caller| caller.principal.as_deref() == principal)
     }
 
     async fn post(self: &Arc<Self>, request: Request<Incoming>, caller: &Caller) -> Response<Reply> {
@@ -85,11 +89,7 @@ impl Server {
             let told = "the header `Accept` must have `application/json` and `text/event-stream`";
             return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
         }
-        let Ok(place) = Arc::clone(&caller.places).try_acquire_owned() else {
-            return reply::too_many(
-                "this principal has too many requests under way; its operator may raise `server.requests`",
-            );
-        };
+        let Some(receiving) = taken(&caller.places.messages) else { return too_many_requests() };
         let bytes = match self.received(body).await {
             Ok(bytes) => bytes,
             Err(refusal) => return refusal,
@@ -97,6 +97,23 @@ impl Server {
         let message = match read(&bytes) {
             Ok(message) => message,
             Err((id, refusal)) => return reply::refused(StatusCode::BAD_REQUEST, refusal, &id),
+        };
+        if self.stop.is_cancelled() && matches!(message, Message::Request { .. }) {
+            return reply::ending();
+        }
+        let place = match &message {
+            Message::Request { method, .. } if method == "subscriptions/listen" => {
+                match taken(&caller.places.listening) {
+                    Some(place) => place,
+                    None => return too_many_streams(),
+                }
+            }
+            Message::Request { .. } => match taken(&caller.places.requests) {
+                Some(place) => place,
+                None => return too_many_requests(),
+            },
+            // A call may wait for it.
+            Message::Notification { .. } | Message::Response { .. } => receiving,
         };
         let hold = Hold { _place: Some(place), session: None };
         if era::is_current(&parts.headers) {
@@ -144,6 +161,9 @@ impl Server {
             let told = "the header `Accept` must have `text/event-stream`";
             return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
         }
+        if self.stop.is_cancelled() {
+            return reply::ending();
+        }
         match self.session(headers, caller).await {
             Ok(session) => self.stream(session).await,
             Err(refusal) => refusal,
@@ -182,7 +202,7 @@ impl Server {
         let id = one(headers, reply::SESSION).unwrap_or_default();
         let owner = caller.principal.as_deref();
         let Some(session) = self.sessions.find(id, owner) else {
-            let joined = self.join(id, owner).await.map_err(|_| reply::unshared())?;
+            let joined = self.join(id, caller).await.map_err(|_| reply::unshared())?;
             return joined.ok_or_else(no_session);
         };
         if let Some(instances) = &self.instances
@@ -197,6 +217,17 @@ impl Server {
         Ok(session)
     }
 
+    /// Whether it takes requests, and can serve all of them.
+    fn readiness(&self) -> Health {
+        let is_shared =
+            self.instances.as_ref().is_none_or(|instances| instances.is_there.load(Ordering::Relaxed));
+        match (self.stop.is_cancelled(), is_shared) {
+            (true, _) => Health::Ending,
+            (false, false) => Health::Unshared,
+            (false, true) => Health::Well,
+        }
+    }
+
     fn watched(&self) -> Response<Reply> {
         let runtime = &self.runtime;
         let now = Now {
@@ -207,6 +238,21 @@ impl Server {
         };
         reply::text(StatusCode::OK, "text/plain; version=0.0.4", self.metrics.text(&now))
     }
+}
+
+/// A place, if one is free.
+fn taken(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(places).try_acquire_owned().ok()
+}
+
+fn too_many_requests() -> Response<Reply> {
+    reply::too_many(
+        "this principal has too many requests under way; its operator may raise `server.requests`",
+    )
+}
+
+fn too_many_streams() -> Response<Reply> {
+    reply::too_many("this principal has too many subscriptions; its operator may raise `server.sessions`")
 }
 
 fn no_session() -> Response<Reply> {

@@ -51,7 +51,7 @@ impl Server {
                 return reply::refuse(StatusCode::BAD_REQUEST, "this server has asked nothing in this era");
             }
         };
-        let (writer, outgoing) = Writer::channel();
+        let (writer, outgoing) = Writer::channel(&caller.client.room);
         let listener = (method == "subscriptions/listen").then(|| writer.clone());
         let connection = Arc::new(Connection::new(Arc::clone(&caller.client), listener.clone()));
         self.start(&connection, message, &writer).await;
@@ -76,8 +76,8 @@ impl Server {
             );
         };
         let owner = caller.principal.as_deref();
-        let connection = Arc::new(Connection::new(Arc::new(self.client(&id, owner)), None));
-        let (writer, outgoing) = Writer::channel();
+        let connection = Arc::new(Connection::new(Arc::new(self.client(&id, caller)), None));
+        let (writer, outgoing) = Writer::channel(&connection.client.room);
         self.start(&connection, message, &writer).await;
         drop(writer);
         if !connection.is_open() {
@@ -115,7 +115,7 @@ impl Server {
             Message::Request { method, .. } => Some(method.clone()),
             _ => None,
         };
-        let (writer, outgoing) = Writer::channel();
+        let (writer, outgoing) = Writer::channel(&connection.client.room);
         self.start(&connection, message, &writer).await;
         drop(writer);
         if let Some(instances) = &self.instances {
@@ -139,7 +139,7 @@ impl Server {
 
     /// The stream of what belongs to no request.
     pub(super) async fn stream(&self, session: InUse) -> Response<Reply> {
-        let (writer, outgoing) = Writer::channel();
+        let (writer, outgoing) = Writer::channel(&session.connection.client.room);
         session.connection.listen(writer).await;
         reply::events(Events::new(None, outgoing, Hold { _place: None, session: Some(session) }))
     }
@@ -157,6 +157,8 @@ async fn subscription(connection: Arc<Connection>, writer: Writer, server: Arc<S
         () = changes::watch(Arc::clone(&connection)) => {}
         () = writer.closed() => return,
         () = server.stop.cancelled() => {}
+        // Its principal is let in no more.
+        () = connection.client.end.cancelled() => {}
     }
     connection.end_subscriptions().await;
 }

@@ -1,6 +1,7 @@
 //! Other instances of this server: sessions that began at one of them, and messages that one gets for another.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 
-use super::caller::Key;
+use super::caller::{Caller, Key};
 use super::listen::Server;
 use super::sessions::{InUse, Opened};
 use crate::error::{Error, Result};
@@ -24,6 +25,9 @@ use crate::shared::SharedStore;
 /// Where instances tell each other.
 const CHANNEL: &str = "messages";
 
+/// How often the store is asked whether it is there, for those who want to know at once.
+const LOOK: Duration = Duration::from_secs(2);
+
 /// How long to wait before the store is listened to again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -37,6 +41,8 @@ pub(super) struct Instances {
     own: [u8; 16],
     /// How long a session lives that nobody uses.
     life: Duration,
+    /// Whether the store answered when it was last asked.
+    pub is_there: AtomicBool,
 }
 
 /// A session as another instance takes it up.
@@ -59,7 +65,7 @@ impl Instances {
         let mut own = [0; 16];
         getrandom::fill(&mut own).map_err(|_| failed("there are no random bytes"))?;
         let shared = Shared::new(store, secret.as_bytes()).ok_or_else(|| failed("the key cannot be used"))?;
-        Ok(Self { shared: Arc::new(shared), own, life })
+        Ok(Self { shared: Arc::new(shared), own, life, is_there: AtomicBool::new(true) })
     }
 
     /// Writes a session down, so that others can take it up.
@@ -113,6 +119,15 @@ impl Instances {
         Ok(record.filter(|record| record.owner.as_deref() == owner).and_then(|record| record.terms()))
     }
 
+    /// Asks the store again and again whether it is there.
+    async fn watch(&self) {
+        loop {
+            let is_there = self.asked(|store| store.check()).await.is_ok();
+            self.is_there.store(is_there, Ordering::Relaxed);
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
     /// Asks the store, on a thread that may wait for it.
     async fn asked<T: Send + 'static>(
         &self,
@@ -140,12 +155,21 @@ impl Server {
     ///
     /// # Errors
     /// When the store cannot be reached.
-    pub(super) async fn join(&self, id: &str, owner: Option<&str>) -> io::Result<Option<InUse>> {
+    pub(super) async fn join(&self, id: &str, caller: &Caller) -> io::Result<Option<InUse>> {
         let Some(instances) = &self.instances else { return Ok(None) };
+        let owner = caller.principal.as_deref();
         let Some(terms) = instances.find(id, owner).await? else { return Ok(None) };
-        let client = self.client(id, owner);
+        let client = self.client(id, caller);
         let connection = Arc::new(Connection::taken_up(Arc::new(client), terms));
         Ok(self.sessions.open(Opened { id, connection, owner }))
+    }
+
+    /// Watches the store that instances share, if there is one.
+    pub(super) async fn watch_store(&self) {
+        match &self.instances {
+            Some(instances) => instances.watch().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Hears what other instances tell, on a thread of its own, for as long as there is this server.
@@ -179,7 +203,7 @@ fn heard(server: &Weak<Server>, own: &[u8; 16], message: Option<&[u8]>, handle: 
     }
     if let (Some(session), Ok(message)) = (server.sessions.find_by(digest), read(message)) {
         handle.spawn(async move {
-            let (nobody, _) = Writer::channel();
+            let (nobody, _) = Writer::channel(&session.connection.client.room);
             session.connection.receive(message, &nobody).await;
         });
     }

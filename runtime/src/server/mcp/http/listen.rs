@@ -1,9 +1,9 @@
 //! Connections: taken, bounded, and let go in order.
 
-use std::net::TcpListener;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -15,10 +15,12 @@ use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::caller::{Caller, Key};
+use super::caller::{Caller, Key, Places};
+use super::door::{Door, HttpAccess};
 use super::guard::Guard;
 use super::instances::Instances;
 use super::metrics::Metrics;
+use super::newcomers::Newcomers;
 use super::patience::Patient;
 use super::sessions::Sessions;
 use super::tokens::Tokens;
@@ -28,6 +30,7 @@ use crate::runtime::Runtime;
 use crate::server::mcp::ENDING;
 use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
+use crate::server::mcp::room::Room;
 
 /// Bytes of a request's headers: tokens have a kilobyte or two, and clients send few others.
 const MAX_HEADERS: usize = 32 << 10;
@@ -42,15 +45,16 @@ const EXHAUSTED: Duration = Duration::from_millis(100);
 pub(super) struct Server {
     pub runtime: Runtime,
     pub settings: Settings,
-    pub guard: Guard,
-    pub tokens: Tokens,
-    pub callers: Vec<Caller>,
+    /// What is listened on.
+    pub address: SocketAddr,
+    pub door: RwLock<Arc<Door>>,
     pub sessions: Sessions,
     /// Others that know the same sessions, if there are any.
     pub instances: Option<Instances>,
     key: Key,
     pub metrics: Arc<Metrics>,
     pub connections: AtomicUsize,
+    newcomers: Newcomers,
     /// No more requests.
     pub stop: CancellationToken,
     /// Ends all calls.
@@ -86,32 +90,50 @@ impl Server {
                 (Key::of(&secret), Some(instances))
             }
         };
-        let shared = instances.as_ref().map(|instances| &instances.shared);
-        let places = usize::try_from(settings.requests).unwrap_or(Semaphore::MAX_PERMITS);
-        let caller = |name: Option<String>| {
-            let (observer, end) = (observer(&metrics), end.child_token());
-            Caller::new(&runtime, name, &key, places, (observer, end), shared.cloned())
-        };
-        let callers = match tokens.is_empty() {
-            true => vec![caller(None)],
-            false => settings.tokens.keys().cloned().map(|name| caller(Some(name))).collect(),
-        };
         let most = usize::try_from(settings.sessions).unwrap_or(usize::MAX);
-        Ok(Self {
-            guard: Guard::new(address, &settings.hosts, &settings.origins),
+        let guard = Guard::new(address, &settings.hosts, &settings.origins);
+        let names: Vec<Option<String>> = match tokens.is_empty() {
+            true => vec![None],
+            false => settings.tokens.keys().cloned().map(Some).collect(),
+        };
+        let server = Self {
+            address,
+            door: RwLock::new(Arc::new(Door::new(guard.clone(), Tokens::default(), Vec::new()))),
             sessions: Sessions::new(most, settings.session_timeout),
             connections: AtomicUsize::new(0),
+            newcomers: Newcomers::new(count(settings.connections)),
             calls: Mutex::default(),
             runtime,
             settings,
-            tokens,
-            callers,
             instances,
             key,
             metrics,
             stop,
             end,
-        })
+        };
+        let callers =
+            names.iter().map(|name| Arc::new(server.new_caller(name.clone(), names.len()))).collect();
+        let door = RwLock::new(Arc::new(Door::new(guard, tokens, callers)));
+        Ok(Self { door, ..server })
+    }
+
+    /// Who is let in now.
+    pub(super) fn door(&self) -> Arc<Door> {
+        Arc::clone(&self.door.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A principal that has nothing here yet, one of so many.
+    pub(super) fn new_caller(&self, name: Option<String>, of: usize) -> Caller {
+        let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
+        let ends = (self.observer(), self.end.child_token());
+        Caller::new(
+            &self.runtime,
+            name,
+            &self.key,
+            (Places::new(&self.settings), Room::share(of)),
+            ends,
+            shared,
+        )
     }
 
     /// Who counts the calls of a client.
@@ -119,8 +141,9 @@ impl Server {
         observer(&self.metrics)
     }
 
-    /// The client of a session of that handle.
-    pub(super) fn client(&self, id: &str, owner: Option<&str>) -> Client {
+    /// The client of a session of that handle. It ends with its principal.
+    pub(super) fn client(&self, id: &str, caller: &Caller) -> Client {
+        let owner = caller.principal.as_deref();
         let session = self.runtime.session(self.key.of_session(id));
         let session = match owner {
             Some(user) => session.user(user),
@@ -128,8 +151,8 @@ impl Server {
         };
         let client = Client::new(self.runtime.clone(), session);
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
-        let client = client.answering(Answers::of_principal(owner));
-        client.observed(self.observer(), self.end.child_token()).shared(shared)
+        let client = client.within(caller.client.room.clone()).answering(Answers::of_principal(owner));
+        client.observed(self.observer(), caller.client.end.child_token()).shared(shared)
     }
 
     /// Runs what goes on after its request.
@@ -175,8 +198,14 @@ impl HttpServer {
         Ok(Self { server, listener })
     }
 
-    /// Serves until it is stopped. Then no more connections are taken; calls have `drain_timeout` of the settings to
-    /// finish, and are then cancelled and answered as such. Must be awaited within a tokio runtime with timers and
+    /// What changes who may reach it while it runs.
+    pub fn access(&self) -> HttpAccess {
+        HttpAccess::new(Arc::clone(&self.server))
+    }
+
+    /// Serves until it is stopped. Then requests get 503, as `/readyz` does; calls have `drain_timeout` of the settings to
+    /// finish, what they wait for still reaches them, and those that have not finished are cancelled and answered as such.
+    /// The listener stays open until then. Must be awaited within a tokio runtime with timers and
     /// input and output.
     ///
     /// # Errors
@@ -186,17 +215,20 @@ impl HttpServer {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| unserved(&error))?;
         let mut connections = JoinSet::new();
         server.hear();
-        accept(&server, listener, &mut connections).await;
-        drain(&server, connections).await;
+        tokio::select! {
+            () = accept(&server, &listener, &mut connections) => {}
+            () = server.watch_store() => {}
+        }
+        drain(&server, &listener, connections).await;
         Ok(())
     }
 }
 
-async fn accept(server: &Arc<Server>, listener: tokio::net::TcpListener, connections: &mut JoinSet<()>) {
-    let most = usize::try_from(server.settings.connections).unwrap_or(Semaphore::MAX_PERMITS);
+async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connections: &mut JoinSet<()>) {
+    let most = count(server.settings.connections);
     let mut sweep = interval(SWEEP);
     loop {
-        let is_full = connections.len() >= most;
+        let is_full = connections.len() >= most && !server.newcomers.are_there();
         tokio::select! {
             biased;
             () = server.stop.cancelled() => return,
@@ -204,29 +236,43 @@ async fn accept(server: &Arc<Server>, listener: tokio::net::TcpListener, connect
             _ = sweep.tick() => server.sessions.sweep(),
             // Those beyond wait at the operating system's door.
             accepted = listener.accept(), if !is_full => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(connection(Arc::clone(server), stream))),
+                Ok((stream, from)) => {
+                    if connections.len() >= most {
+                        server.newcomers.make_room();
+                    }
+                    connections.spawn(connection(Arc::clone(server), stream, from.ip()));
+                }
                 Err(_) => sleep(EXHAUSTED).await,
             },
         }
     }
 }
 
-async fn connection(server: Arc<Server>, stream: TcpStream) {
+fn count(setting: u32) -> usize {
+    usize::try_from(setting).unwrap_or(Semaphore::MAX_PERMITS)
+}
+
+async fn connection(server: Arc<Server>, stream: TcpStream, from: IpAddr) {
     let _counted = Counted::new(&server);
     // Answers are small, and each is waited for.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, server.settings.write_timeout);
-    let service = service_fn(|request| Arc::clone(&server).respond(request));
+    let newcomer = server.newcomers.enter(from);
+    let service = service_fn(|request| Arc::clone(&server).respond(request, Arc::clone(&newcomer)));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(server.settings.header_timeout)
         .max_buf_size(MAX_HEADERS);
+    // One that comes while the server ends has one request, to be told so.
+    let is_late = server.stop.is_cancelled();
+    builder.keep_alive(!is_late);
     let mut serving = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // What goes wrong here is the peer's, and it is gone.
     tokio::select! {
         _ = &mut serving => return,
-        () = server.stop.cancelled() => serving.as_mut().graceful_shutdown(),
+        () = newcomer.overdue() => return,
+        () = server.stop.cancelled(), if !is_late => serving.as_mut().graceful_shutdown(),
     }
     let _ = serving.await;
 }
@@ -247,23 +293,46 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Lets calls finish, cancels what has not, and waits for both.
-async fn drain(server: &Server, mut connections: JoinSet<()>) {
+/// Lets calls finish, cancels what has not, and waits for both; tells whoever comes meanwhile.
+async fn drain(server: &Arc<Server>, listener: &tokio::net::TcpListener, mut connections: JoinSet<()>) {
     server.sessions.unlisten();
     // Nobody can come back with an answer any more.
-    server.callers.iter().for_each(|caller| caller.client.end_parked());
+    server.door().callers().for_each(|caller| caller.client.end_parked());
     let mut calls = server.take_calls();
-    if timeout(server.settings.drain_timeout, all(&mut connections, &mut calls)).await.is_err() {
-        server.end.cancel();
-        let _ = timeout(ENDING, all(&mut connections, &mut calls)).await;
+    let ending = async {
+        if timeout(server.settings.drain_timeout, all(&mut connections, &mut calls)).await.is_err() {
+            server.end.cancel();
+            let _ = timeout(ENDING, all(&mut connections, &mut calls)).await;
+        }
+    };
+    let mut late = JoinSet::new();
+    tokio::select! {
+        () = ending => {}
+        () = turn_away(server, listener, &mut late) => {}
     }
     server.sessions.end_all();
     // One that cannot be ended is left behind.
     let ending = async {
         calls.shutdown().await;
         connections.shutdown().await;
+        late.shutdown().await;
     };
     let _ = timeout(ENDING, ending).await;
+}
+
+/// Takes connections as long as it is awaited, so that probes and clients are told that the server ends.
+async fn turn_away(server: &Arc<Server>, listener: &tokio::net::TcpListener, late: &mut JoinSet<()>) {
+    let most = count(server.settings.connections);
+    loop {
+        let is_full = late.len() >= most;
+        tokio::select! {
+            Some(_) = late.join_next() => {}
+            accepted = listener.accept(), if !is_full => match accepted {
+                Ok((stream, from)) => drop(late.spawn(connection(Arc::clone(server), stream, from.ip()))),
+                Err(_) => sleep(EXHAUSTED).await,
+            },
+        }
+    }
 }
 
 async fn all(connections: &mut JoinSet<()>, calls: &mut JoinSet<()>) {

@@ -6,9 +6,10 @@ use http::header::{
     VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderValue, Response, StatusCode};
+use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::body::{Events, Reply};
+use super::body::{Events, Reply, written};
 use crate::server::mcp::frame::{INVALID_REQUEST, METHOD_NOT_FOUND, Refusal};
 use crate::server::mcp::writer::Outgoing;
 
@@ -31,7 +32,7 @@ pub(super) fn text(status: StatusCode, kind: &'static str, text: String) -> Resp
 }
 
 /// A message of the protocol.
-pub(super) fn message(status: StatusCode, line: Vec<u8>) -> Response<Reply> {
+pub(super) fn message(status: StatusCode, line: impl Into<Bytes>) -> Response<Reply> {
     let mut response = with(status, Reply::Whole(Some(line.into())));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
@@ -94,7 +95,7 @@ pub(super) fn answer(answer: Outgoing, is_current: bool) -> Response<Reply> {
         Some(-32700 | -32600 | -32602 | -32022..=-32020) if is_current => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     };
-    message(status, answer.line)
+    message(status, written(answer.line, answer.space))
 }
 
 /// What a browser asks before a page may ask for more.
@@ -118,11 +119,30 @@ pub(super) fn readable(mut response: Response<Reply>, origin: Option<&str>) -> R
     response
 }
 
-/// Whether everything is well.
-pub(super) fn health(is_well: bool) -> Response<Reply> {
-    let (status, told) = match is_well {
-        true => (StatusCode::OK, "ok"),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "ending"),
+/// A request that comes while the server ends.
+pub(super) fn ending() -> Response<Reply> {
+    let mut response =
+        refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending; ask another, or this one later");
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// How the server is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Health {
+    Well,
+    /// It takes no more requests.
+    Ending,
+    /// The store that instances share does not answer.
+    Unshared,
+}
+
+/// What probes are told.
+pub(super) fn health(health: Health) -> Response<Reply> {
+    let (status, told) = match health {
+        Health::Well => (StatusCode::OK, "ok"),
+        Health::Ending => (StatusCode::SERVICE_UNAVAILABLE, "ending"),
+        Health::Unshared => (StatusCode::SERVICE_UNAVAILABLE, "the shared store cannot be reached"),
     };
     text(status, "application/json", json!({ "status": told }).to_string())
 }

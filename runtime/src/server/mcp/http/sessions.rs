@@ -105,6 +105,17 @@ impl Sessions {
         true
     }
 
+    /// Ends all of a principal.
+    pub fn end_of(&self, owner: Option<&str>) {
+        self.all().retain(|_, session| {
+            let is_over = session.owner.as_deref() == owner;
+            if is_over {
+                session.end();
+            }
+            !is_over
+        });
+    }
+
     /// The session that other instances know by this digest.
     pub fn find_by(&self, digest: &[u8; 32]) -> Option<InUse> {
         self.all().values().find(|session| session.digest == *digest).cloned().map(InUse::of)
