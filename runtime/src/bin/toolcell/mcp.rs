@@ -92,9 +92,10 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
         .context("cannot start the threads that serve")?;
     #[cfg(feature = "http")]
     if let Some(http) = http {
-        let (serving, access) = http.serving(runtime.clone(), interrupted())?;
-        watch_with(&toolset, &runtime, access);
-        let served = executor.block_on(serving.serve());
+        let served = http.serving(runtime.clone(), interrupted()).and_then(|(serving, access)| {
+            watch_with(&toolset, &runtime, access);
+            executor.block_on(serving.serve())
+        });
         let code = ended(runtime, executor);
         return served.map(|()| code);
     }

@@ -65,9 +65,9 @@ impl Room {
         Arc::clone(&self.making).acquire_owned().await.ok()
     }
 
-    /// Whether anything waits in it.
-    pub fn is_taken(&self) -> bool {
-        u32::try_from(self.free.available_permits()).unwrap_or(u32::MAX) < self.units
+    /// Whether anything waits to be written, or is being written.
+    pub fn is_used(&self) -> bool {
+        self.free.available_permits() < usize::try_from(self.units).unwrap_or(Semaphore::MAX_PERMITS)
     }
 
     fn units_of(&self, bytes: usize) -> u32 {

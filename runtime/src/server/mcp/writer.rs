@@ -46,19 +46,19 @@ impl Outgoing {
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     messages: Sender<Outgoing>,
-    room: Room,
     /// How many writes there have been.
     writes: Arc<AtomicU64>,
     /// Whether nothing more is to be written.
     given_up: CancellationToken,
+    room: Room,
 }
 
 impl Writer {
     /// A writer whose messages are taken from the receiver, and wait in `room`; where the receiver is dropped, nobody reads.
     pub fn channel(room: &Room) -> (Self, Receiver<Outgoing>) {
         let (messages, received) = channel(QUEUE);
-        let given_up = CancellationToken::new();
-        (Self { messages, room: room.clone(), writes: Arc::default(), given_up }, received)
+        let (writes, given_up) = (Arc::default(), CancellationToken::new());
+        (Self { messages, writes, given_up, room: room.clone() }, received)
     }
 
     /// Starts the thread. The receiver ends once everything is written, or cannot be.
@@ -78,14 +78,16 @@ impl Writer {
     /// Writes a message, after all before it.
     pub async fn send(&self, message: &Value) {
         let message = Outgoing::new(message);
-        let sending = async {
-            let space = self.room.take(message.line.len()).await;
-            let _ = self.messages.send(Outgoing { space, ..message }).await;
+        let space = tokio::select! {
+            biased;
+            () = self.given_up.cancelled() => return,
+            () = self.messages.closed() => return,
+            space = self.room.take(message.line.len()) => space,
         };
         tokio::select! {
             biased;
-            () = self.gone() => {}
-            () = sending => {}
+            () = self.given_up.cancelled() => {}
+            _ = self.messages.send(Outgoing { space, ..message }) => {}
         }
     }
 
@@ -93,16 +95,9 @@ impl Writer {
     pub async fn make(&self) -> Option<OwnedSemaphorePermit> {
         tokio::select! {
             biased;
-            () = self.gone() => None,
+            () = self.given_up.cancelled() => None,
+            () = self.messages.closed() => None,
             made = self.room.make() => made,
-        }
-    }
-
-    /// Waits until nothing is to be written any more.
-    async fn gone(&self) {
-        tokio::select! {
-            () = self.given_up.cancelled() => {}
-            () = self.messages.closed() => {}
         }
     }
 
@@ -111,8 +106,7 @@ impl Writer {
         loop {
             let before = self.writes.load(Ordering::Relaxed);
             tokio::time::sleep(time).await;
-            // What is being written has its space still.
-            if self.room.is_taken() && self.writes.load(Ordering::Relaxed) == before {
+            if self.room.is_used() && self.writes.load(Ordering::Relaxed) == before {
                 return;
             }
         }
@@ -159,8 +153,8 @@ fn write_all(
         }
         output.write_all(&bytes)?;
         output.flush()?;
-        drop(spaces);
         writes.fetch_add(1, Ordering::Relaxed);
+        drop(spaces);
     }
     Ok(())
 }

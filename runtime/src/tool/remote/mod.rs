@@ -16,6 +16,7 @@ mod frames;
 mod http;
 mod link;
 mod load;
+mod media;
 mod message;
 mod names;
 mod pending;

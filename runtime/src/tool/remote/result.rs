@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::media::{file, media};
 use super::message::RpcError;
 use crate::call::{CallError, Content, ErrorKind, Returned};
 
@@ -43,24 +44,16 @@ pub(super) fn refused(error: &RpcError) -> Returned {
 /// One block; what is not known is given as the JSON that it is.
 fn block(block: Value) -> Content {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let media = |value: &Value| Some((text(value, "data")?, text(value, "mimeType")?));
     let known = match block.get("type").and_then(Value::as_str) {
         Some("text") => text(&block, "text").map(|text| Content::Text { text }),
-        Some("image") => media(&block).map(|(data, mime_type)| Content::Image { data, mime_type }),
-        Some("audio") => media(&block).map(|(data, mime_type)| Content::Audio { data, mime_type }),
+        Some(kind @ ("image" | "audio")) => Some(media(&block, kind)),
         Some("resource_link") => text(&block, "uri").map(|uri| Content::Link {
             uri,
             name: text(&block, "name"),
             mime_type: text(&block, "mimeType"),
         }),
         Some("resource") => block.get("resource").and_then(|resource| {
-            let blob = text(resource, "blob").map(|data| Content::Blob {
-                data,
-                mime_type: text(resource, "mimeType")
-                    .unwrap_or_else(|| "application/octet-stream".to_owned()),
-                uri: text(resource, "uri"),
-            });
-            blob.or_else(|| text(resource, "text").map(|text| Content::Text { text }))
+            file(resource).or_else(|| text(resource, "text").map(|text| Content::Text { text }))
         }),
         _ => None,
     };
