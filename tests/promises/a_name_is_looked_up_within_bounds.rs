@@ -80,10 +80,10 @@ async fn a_name_that_leads_inside_the_second_time_is_refused_then() {
     let turns = Turns::of(&[[93, 184, 216, 34], [127, 0, 0, 1], [169, 254, 169, 254]]);
     let caller = caller(&[&format!("http://{authority}")]);
     let runtime = built(builder().component(caller).resolver(turns.clone()));
-    // The first answer is public. The time to connect is over when it comes, so that nothing leaves this host.
+    // The first answer is public, and nobody listens there. How that ends is the network's.
     let outcome = call(&runtime, "send", send(&authority, Some(1))).await;
     let first = &outcome.error.as_ref().unwrap_or_else(|| panic!("{outcome:?}")).message;
-    assert!(first.ends_with("Timeout") && outcome.denials.is_empty(), "{outcome:?}");
+    assert!(first != "DestinationIpProhibited" && outcome.denials.is_empty(), "{outcome:?}");
     while turns.0.lock().unwrap().len() > 2 {
         tokio::task::yield_now().await;
     }

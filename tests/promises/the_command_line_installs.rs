@@ -93,3 +93,34 @@ fn only_what_is_trusted_is_installed() {
     assert!(!user.folder().join(".cursor").exists());
     assert_eq!(user.run(&["mcp", "install", "cursor", "--config", "toolcell.toml"]).code, 0);
 }
+
+#[test]
+fn what_could_not_be_put_back_is_left_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let user = trusted();
+    let refused = |told: &str| {
+        let refused = user.run(&["mcp", "install", "claude-code"]);
+        assert!(refused.code == 2 && refused.stderr.contains(told), "{told}: {}", refused.stderr);
+        assert!(refused.stderr.contains("nothing was changed"), "{}", refused.stderr);
+    };
+    for text in ["{\"a\": 12345678901234567890123}", "{\"a\": 1, \"a\": 2}"] {
+        let file = user.write(".mcp.json", text);
+        refused("a key twice or a number");
+        assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+    }
+    let file = user.write(".mcp.json", "{}");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o444)).unwrap();
+    refused("is not to be written");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("gone/nowhere.json", &file).unwrap();
+    refused("leads nowhere");
+    assert!(file.is_symlink());
+    let unnamed = user.run(&["mcp", "install", "claude-code", "--name", ""]);
+    assert_eq!(unnamed.code, 2, "{unnamed:?}");
+    for folder in ["", "relative"] {
+        let mut printed = user.command(&["mcp", "install", "claude-desktop", "--print"]);
+        let printed = toolcell_tests::command_line::ended(printed.env("XDG_CONFIG_HOME", folder));
+        assert!(printed.stderr.contains("belongs into /"), "{}", printed.stderr);
+    }
+}

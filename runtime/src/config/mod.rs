@@ -51,6 +51,8 @@ pub use program::HOOK_PATH;
 pub(crate) use program::find_program;
 pub use raw::schema;
 pub use rules::DeclaredHints;
+#[cfg(feature = "http")]
+pub(crate) use server::MAX_BODY;
 pub use server::Server;
 pub use settings::{Config, OutputBounds};
 pub use shared::Shared;

@@ -14,7 +14,7 @@ use crate::limits::{Limit, Origin};
 use crate::policy::SecretSource;
 
 /// A message: arguments have 16 MiB by default, which escapes may double. More is not read of any.
-const MAX_BODY: u64 = 32 << 20;
+pub(crate) const MAX_BODY: u64 = 32 << 20;
 
 /// Who may reach the server over HTTP, and how much of it each may take up.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,6 +17,10 @@ use crate::policy::ensure_private;
 /// How long the values of a session stay that is not used any more.
 const SESSION_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// Sessions of one component that stay, and what they may keep together: beyond either, those go first that were not used for
+/// longest. Each session has a bound of its own, but nobody bounds how many there are.
+const SESSIONS: Bounds = Bounds { sessions: 4096, bytes: 1 << 30 };
+
 /// How long whoever waits for the file sleeps before it looks again, and up to as much again. The file itself has no queue: one
 /// who changes it without end leaves it for some 50 µs between two changes of a millisecond, so that whoever looks this often
 /// has a turn after some dozens of looks. What the database would do by itself, a tenth of a second in the end, starves.
@@ -34,10 +38,18 @@ CREATE TABLE entry (
 CREATE TABLE scope (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = 1;";
 
+/// What all sessions of a component may keep together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub sessions: i64,
+    pub bytes: i64,
+}
+
 /// One scope of a component's file.
 pub(crate) struct File {
     connection: Connection,
     scope: String,
+    bounds: Bounds,
     /// Milliseconds for which others may be waited for.
     patience: Arc<AtomicU64>,
 }
@@ -60,7 +72,7 @@ impl File {
         // A log beside the file: readers wait for nobody, and what was written when its call returned is on the disk.
         connection.pragma_update(None, "journal_mode", "WAL").map_err(told)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(told)?;
-        let mut file = Self { connection, scope: scope.to_owned(), patience };
+        let mut file = Self { connection, scope: scope.to_owned(), bounds: SESSIONS, patience };
         file.prepare()?;
         Ok(file)
     }
@@ -85,6 +97,13 @@ impl File {
 
     pub fn patience(&self, patience: Duration) {
         self.patience.store(millis(patience), Ordering::Relaxed);
+    }
+
+    /// Holds all sessions together to less.
+    #[cfg(test)]
+    pub fn bounded(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
     }
 
     pub fn get(&self, bucket: &str, key: &str) -> Kept<Option<Vec<u8>>> {
@@ -115,23 +134,23 @@ impl File {
     }
 
     pub fn set(&mut self, bucket: &str, entries: &[(String, Vec<u8>)], room: u64) -> Kept<()> {
-        let scope = self.scope.clone();
+        let (scope, bounds) = (self.scope.clone(), self.bounds);
         let transaction = self.write()?;
-        Writing { transaction: &transaction, scope: &scope, bucket }.set(entries, room)?;
+        Writing { transaction: &transaction, scope: &scope, bounds, bucket }.set(entries, room)?;
         transaction.commit().map_err(told)
     }
 
     pub fn delete(&mut self, bucket: &str, keys: &[String]) -> Kept<()> {
-        let scope = self.scope.clone();
+        let (scope, bounds) = (self.scope.clone(), self.bounds);
         let transaction = self.write()?;
-        Writing { transaction: &transaction, scope: &scope, bucket }.delete(keys)?;
+        Writing { transaction: &transaction, scope: &scope, bounds, bucket }.delete(keys)?;
         transaction.commit().map_err(told)
     }
 
     pub fn increment(&mut self, bucket: &str, key: &str, delta: u64, room: u64) -> Kept<u64> {
-        let scope = self.scope.clone();
+        let (scope, bounds) = (self.scope.clone(), self.bounds);
         let transaction = self.write()?;
-        let writing = Writing { transaction: &transaction, scope: &scope, bucket };
+        let writing = Writing { transaction: &transaction, scope: &scope, bounds, bucket };
         let sum = sum(writing.value(key)?.as_deref(), delta)?;
         writing.set(&[(key.to_owned(), sum.to_string().into_bytes())], room)?;
         transaction.commit().map_err(told)?;
@@ -157,6 +176,14 @@ impl File {
         let transaction = self.write()?;
         forget(&transaction, scope)?;
         transaction.commit().map_err(told)
+    }
+
+    /// Removes a scope that may not be there, and waits for nobody then.
+    pub fn forget_if_there(&mut self, scope: &str) -> Kept<()> {
+        let sql = "SELECT 1 FROM scope WHERE name = ?1";
+        let is_there =
+            self.connection.prepare(sql).and_then(|mut found| found.exists([scope])).map_err(told)?;
+        if is_there { self.forget(scope) } else { Ok(()) }
     }
 
     /// Gives the disk back what was removed, unless others use the file: then it is used again.
@@ -202,6 +229,7 @@ fn millis(time: Duration) -> u64 {
 struct Writing<'a> {
     transaction: &'a Transaction<'a>,
     scope: &'a str,
+    bounds: Bounds,
     bucket: &'a str,
 }
 
@@ -275,7 +303,27 @@ impl Writing<'_> {
         if let Some(name) = unused {
             forget(self.transaction, &name)?;
         }
-        Ok(())
+        self.keep_within_bounds()
+    }
+
+    /// Forgets sessions until all that are left are within their bounds, but never the one that is in use.
+    fn keep_within_bounds(&self) -> Kept<()> {
+        loop {
+            let sql = "SELECT count(*), coalesce(sum(bytes), 0) FROM scope WHERE name LIKE 'session %'";
+            let mut all = self.transaction.prepare(sql).map_err(told)?;
+            let (sessions, bytes): (i64, i64) =
+                all.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(told)?;
+            if sessions <= self.bounds.sessions && bytes <= self.bounds.bytes {
+                return Ok(());
+            }
+            let sql =
+                "SELECT name FROM scope WHERE name LIKE 'session %' AND name <> ?1 ORDER BY used LIMIT 1";
+            let mut oldest = self.transaction.prepare(sql).map_err(told)?;
+            let oldest: Option<String> =
+                oldest.query_row([self.scope], |row| row.get(0)).optional().map_err(told)?;
+            let Some(oldest) = oldest else { return Ok(()) };
+            forget(self.transaction, &oldest)?;
+        }
     }
 }
 

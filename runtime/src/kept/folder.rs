@@ -115,6 +115,14 @@ impl StateFolder {
         Ok(Cleared { scopes: removed, unreadable: None })
     }
 
+    /// Removes what the tools of all components keep for a session that is over. What cannot be removed goes by its age.
+    pub(crate) fn forget_session(&self, session: &str) {
+        for path in self.files().unwrap_or_default() {
+            let file = File::open(&path, "", PATIENCE);
+            let _ = file.and_then(|mut file| file.forget_if_there(&format!("session {session}")));
+        }
+    }
+
     /// The files of components, in order of their names.
     fn files(&self) -> Result<Vec<PathBuf>> {
         let entries = match std::fs::read_dir(&self.path) {

@@ -333,3 +333,59 @@ mod files {
         }
     }
 }
+
+#[cfg(feature = "state")]
+#[test]
+fn sessions_beyond_their_bounds_are_forgotten_the_oldest_first() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("state/a.db");
+    let keep = |scope: &str, bytes: usize| {
+        let file = file::File::open(&path, scope, PATIENCE).unwrap();
+        let mut file = file.bounded(file::Bounds { sessions: 3, bytes: 10_000 });
+        file.set("b", &[("k".to_owned(), vec![0; bytes])], ROOM).unwrap();
+    };
+    let age = |scope: &str, seconds: i64| {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let sql = "UPDATE scope SET used = used - ?1 WHERE name = ?2";
+        assert_eq!(connection.execute(sql, rusqlite::params![seconds, scope]).unwrap(), 1);
+    };
+    let kept = || {
+        let scopes = file::File::open(&path, "", PATIENCE).unwrap().scopes().unwrap();
+        scopes.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
+    };
+    keep("persistent", 100);
+    age("persistent", 1000);
+    for (at, scope) in ["session a", "session b", "session c"].into_iter().enumerate() {
+        keep(scope, 100);
+        age(scope, 100 - i64::try_from(at).unwrap());
+    }
+    keep("session d", 100);
+    assert_eq!(
+        kept(),
+        ["persistent", "session b", "session c", "session d"],
+        "the fourth takes the first's place"
+    );
+    // By bytes too, and what is for good counts for nothing.
+    keep("session c", 9_600);
+    assert_eq!(kept(), ["persistent", "session c", "session d"]);
+    keep("session c", 20_000);
+    assert_eq!(kept(), ["persistent", "session c"], "what is in use stays");
+}
+
+#[cfg(feature = "state")]
+#[test]
+fn a_session_that_is_over_is_forgotten_in_every_file() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = StateFolder::at(scratch.path().join("state"));
+    folder.forget_session("s");
+    for component in ["a", "b"] {
+        for scope in ["session s", "session t", "persistent"] {
+            let path = folder.path().join(file_name(component));
+            let mut file = file::File::open(&path, scope, PATIENCE).unwrap();
+            file.set("", &entries(&[("k", "v")]), ROOM).unwrap();
+        }
+    }
+    folder.forget_session("s");
+    let left = folder.list().unwrap().into_iter().map(|kept| kept.unwrap().session).collect::<Vec<_>>();
+    assert_eq!(left, [None, Some("t".to_owned()), None, Some("t".to_owned())]);
+}

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use super::admission::Door;
+use super::forgetting::Forgetting;
 use super::loading::Loading;
 use super::reload::{Source, components, load_components, policy_warnings, servers};
 use super::{Identity, Loaded, Runtime, SessionTools, Shared, Terms};
@@ -361,6 +362,7 @@ impl RuntimeBuilder {
                 cache_problem,
                 door: Door::new(self.config.admission),
                 outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
+                forgetting: Forgetting::default(),
                 sandbox,
             }),
         };

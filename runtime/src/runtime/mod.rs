@@ -10,6 +10,11 @@ mod checking;
 mod decide;
 mod elsewhere;
 mod explain;
+#[cfg(feature = "state")]
+mod forgetting;
+#[cfg(not(feature = "state"))]
+#[path = "forgetting_absent.rs"]
+mod forgetting;
 mod groups;
 mod hidden;
 mod host;
@@ -52,6 +57,7 @@ use crate::registry::Registry;
 use crate::sandbox::Sandbox;
 use crate::tool::{Body, Server, Tool};
 use admission::Door;
+use forgetting::Forgetting;
 use loading::Loading;
 use session::SessionState;
 
@@ -78,6 +84,7 @@ struct Shared {
     cache_problem: Option<String>,
     door: Door,
     outputs: OutputStore,
+    forgetting: Forgetting,
     // Last: what runs in it may still look at the rest.
     sandbox: Arc<Sandbox>,
 }

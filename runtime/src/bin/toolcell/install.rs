@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use toolcell::config::{Environment, HOME_VARIABLE, Location};
 
+use crate::lossless::is_kept;
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::is_trusted;
 
@@ -28,7 +30,7 @@ pub(crate) struct InstallArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The name under which the client knows it
-    #[arg(long, value_name = "NAME", default_value = "toolcell")]
+    #[arg(long, value_name = "NAME", default_value = "toolcell", value_parser = NonEmptyStringValueParser::new())]
     name: String,
 }
 
@@ -57,8 +59,11 @@ impl Client {
                 let folder = if cfg!(target_os = "macos") {
                     home.join("Library/Application Support/Claude")
                 } else {
+                    // One that is empty or relative counts as not set.
                     std::env::var_os("XDG_CONFIG_HOME")
-                        .map_or_else(|| home.join(".config"), PathBuf::from)
+                        .map(PathBuf::from)
+                        .filter(|folder| folder.is_absolute())
+                        .unwrap_or_else(|| home.join(".config"))
                         .join("Claude")
                 };
                 folder.join("claude_desktop_config.json")
@@ -137,7 +142,13 @@ enum Change {
 /// Puts the entry into the file; everything else in there stays.
 fn install(file: &Path, key: &str, name: &str, entry: Map<String, Value>) -> anyhow::Result<Change> {
     // One that is a link stays one.
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let file = match file.canonicalize() {
+        Ok(file) => file,
+        Err(_) if file.is_symlink() => {
+            bail!("{} is a link that leads nowhere; nothing was changed", file.display())
+        }
+        Err(_) => file.to_owned(),
+    };
     let mut document = read(&file)?;
     let shown = file.display();
     let wrong =
@@ -171,6 +182,9 @@ fn read(file: &Path) -> anyhow::Result<Value> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(json!({})),
         Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
         Ok(metadata) if !metadata.is_file() => bail!("{shown} is no regular file; nothing was changed"),
+        Ok(metadata) if metadata.permissions().readonly() => {
+            bail!("{shown} is not to be written; nothing was changed, `--print` shows what to add by hand")
+        }
         Ok(metadata) if metadata.len() > MAX_BYTES => {
             bail!("{shown} is larger than a client's configuration is")
         }
@@ -180,11 +194,19 @@ fn read(file: &Path) -> anyhow::Result<Value> {
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+    let text = text.trim_start_matches('\u{feff}');
+    let document = serde_json::from_str(text).map_err(|error| {
         anyhow::anyhow!(
             "{shown} is not valid JSON ({error}); nothing was changed, `--print` shows what to add by hand"
         )
-    })
+    })?;
+    if !is_kept(text, &document) {
+        bail!(
+            "{shown} has a key twice or a number of more digits than would be kept; nothing was changed, `--print` shows \
+             what to add by hand"
+        );
+    }
+    Ok(document)
 }
 
 /// Replaces the file as a whole; a reader sees the old or the new one.

@@ -30,6 +30,8 @@ mod install;
 mod jsonl;
 mod list;
 #[cfg(feature = "mcp")]
+mod lossless;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod new;
 mod opened;

@@ -6,6 +6,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -33,8 +34,8 @@ Examples:
   toolcell mcp --http 0.0.0.0:8080 --token ada=env:ADA_TOKEN --allow-host tools.example.org
 
 Changed files of the configuration, of components and of tokens are taken up while it runs, and
-clients are told. Of the table [server], hosts, origins and tokens hold at once, and a principal that
-is gone has nothing here any more; of other settings it is said that they hold from the next start.
+clients are told. Of the table [server], hosts, origins and tokens hold at once, and a principal
+that is gone has nothing here any more; other settings hold from the next start, which is said.
 
 Over HTTP, the protocol is spoken at /mcp; beside it are /healthz, /readyz and /metrics. The table
 [server] of the configuration bounds what clients may take up. TLS is for a proxy in front of it.
@@ -43,6 +44,9 @@ Questions about calls go to the client, if it shows forms to its user. Otherwise
 
 Exit codes:
   0 the client closed the connection, or the server was ended      2 usage or configuration";
+
+/// How long the end of the process may wait until ended sessions are forgotten; clients kill after two seconds.
+const FORGETTING: Duration = Duration::from_millis(300);
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -107,6 +111,7 @@ fn ended(runtime: Runtime, executor: tokio::runtime::Runtime) -> ExitCode {
     say_new_cache_problem(&runtime);
     executor.shutdown_background();
     runtime.close_remotes();
+    runtime.await_forgotten(FORGETTING);
     // The process ends now, and the system is faster at taking everything back.
     std::mem::forget(runtime);
     ExitCode::SUCCESS

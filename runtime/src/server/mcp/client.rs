@@ -1,6 +1,7 @@
 //! Who calls: a session, what it was asked and what it can still read, whatever carries its messages.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -31,6 +32,8 @@ pub(super) struct Client {
     /// Ends everything that runs for it.
     pub end: CancellationToken,
     observer: Option<Observer>,
+    /// Whether what its tools keep for its session goes with it: nobody else comes back to it then.
+    forgets: AtomicBool,
     /// What it may answer to questions about its calls.
     pub answers: Answers,
     /// What other instances know too, if there are any.
@@ -84,6 +87,7 @@ impl Client {
             session,
             end: CancellationToken::new(),
             observer: None,
+            forgets: AtomicBool::new(true),
             answers: Answers::default(),
             shared: None,
             #[cfg(feature = "http")]
@@ -118,8 +122,17 @@ impl Client {
     /// Lets other instances go on with what this one asks and keeps.
     #[cfg(feature = "http")]
     pub fn shared(mut self, shared: Option<Arc<Shared>>) -> Self {
+        // What is idle here may be used elsewhere.
+        self.forgets = AtomicBool::new(shared.is_none());
         self.shared = shared;
         self
+    }
+
+    /// Its session is over, wherever it was used.
+    #[cfg(feature = "http")]
+    pub fn is_over(&self) {
+        self.forgets.store(true, Ordering::Relaxed);
+        self.end.cancel();
     }
 
     /// Notes how a call has ended, and its full output, to be listed.
@@ -181,6 +194,15 @@ impl Client {
     /// Ends the calls that wait, since nobody comes back.
     pub fn end_parked(&self) {
         lock(&self.parked).drain().for_each(|(_, parked)| parked.end.cancel());
+    }
+}
+
+impl Drop for Client {
+    /// Calls hold it, so that nothing of it runs any more.
+    fn drop(&mut self) {
+        if self.forgets.load(Ordering::Relaxed) {
+            self.runtime.forget_session(self.session.name());
+        }
     }
 }
 

@@ -83,6 +83,9 @@ pub(super) fn read(line: &[u8]) -> Result<Message, (Value, Refusal)> {
     };
     let text = std::str::from_utf8(line)
         .map_err(|_| (found(), Refusal::new(PARSE_ERROR, "the message is not valid UTF-8")))?;
+    if text.trim().is_empty() {
+        return Err((Value::Null, Refusal::new(PARSE_ERROR, "the message is empty")));
+    }
     match parse_arguments(text, Bounds { bytes: MAX_LINE, depth: DEPTH }, RepairMode::Off) {
         Ok((Value::Object(members), _)) => message(members),
         Ok(_) => Err((Value::Null, not_a_message())),
@@ -113,7 +116,9 @@ fn message(mut members: Map<String, Value>) -> Result<Message, (Value, Refusal)>
         return Err(invalid("`jsonrpc` must be \"2.0\""));
     }
     if id.as_ref().is_some_and(|id| !is_id(id)) {
-        return Err(invalid("`id` must be a string or an integer"));
+        return Err(invalid(
+            "`id` must be a string, or an integer of at most 64 bits written without a fraction",
+        ));
     }
     let method = match members.shift_remove("method") {
         Some(Value::String(method)) => method,

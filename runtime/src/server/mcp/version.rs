@@ -57,7 +57,12 @@ impl Terms {
         let missing = |key: &str| Refusal::new(INVALID_PARAMS, format!("`_meta` must have `{key}`"));
         let version = named.and_then(Value::as_str).ok_or_else(|| missing(VERSION_KEY))?;
         if version != CURRENT {
-            let told = format!("revision {version} is not served");
+            let told = match HANDSHAKE.contains(&version) {
+                true => format!(
+                    "revision {version} is one of a session: begin with `initialize`, and leave it out of `_meta`"
+                ),
+                false => format!("revision {version} is not served"),
+            };
             return Err(Refusal::new(UNSUPPORTED_VERSION, told)
                 .data(json!({ "supported": supported(), "requested": version })));
         }

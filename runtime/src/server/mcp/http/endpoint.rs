@@ -20,6 +20,7 @@ use super::metrics::Now;
 use super::newcomers::Newcomer;
 use super::reply::Health;
 use super::{era, reply};
+use crate::config::MAX_BODY;
 use crate::server::mcp::frame::{Message, read};
 
 /// Where the protocol is spoken.
@@ -137,8 +138,12 @@ impl Server {
     async fn received(&self, body: Incoming) -> Result<Bytes, Response<Reply>> {
         let most = self.settings.max_body;
         let too_long = || {
-            let told =
-                format!("the message is longer than {most} bytes; its operator may raise `server.max_body`");
+            let told = match most < MAX_BODY {
+                true => format!(
+                    "the message is longer than {most} bytes; its operator may raise `server.max_body`"
+                ),
+                false => format!("the message is longer than {most} bytes, and no longer one is taken"),
+            };
             reply::refuse(StatusCode::PAYLOAD_TOO_LARGE, &told)
         };
         if body.size_hint().lower() > most {

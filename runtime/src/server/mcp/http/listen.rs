@@ -122,6 +122,13 @@ impl Server {
         Arc::clone(&self.door.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Lets nobody in any more, and forgets who was.
+    fn close(&self) {
+        let mut door = self.door.write().unwrap_or_else(PoisonError::into_inner);
+        let guard = door.guard.clone();
+        *door = Arc::new(Door::new(guard, Tokens::default(), Vec::new()));
+    }
+
     /// A principal that has nothing here yet, one of so many.
     pub(super) fn new_caller(&self, name: Option<String>, of: usize) -> Caller {
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
@@ -311,6 +318,7 @@ async fn drain(server: &Arc<Server>, listener: &tokio::net::TcpListener, mut con
         () = turn_away(server, listener, &mut late) => {}
     }
     server.sessions.end_all();
+    server.close();
     // One that cannot be ended is left behind.
     let ending = async {
         calls.shutdown().await;

@@ -101,7 +101,10 @@ impl Sessions {
         if all.get(id).is_none_or(|session| session.owner.as_deref() != owner) {
             return false;
         }
-        all.remove(id).iter().for_each(|session| session.end());
+        if let Some(session) = all.remove(id) {
+            session.connection.client.is_over();
+            session.end();
+        }
         true
     }
 
@@ -126,6 +129,7 @@ impl Sessions {
         self.all().retain(|_, session| {
             let is_over = session.digest == *digest;
             if is_over {
+                session.connection.client.is_over();
                 session.end();
             }
             !is_over
