@@ -230,6 +230,13 @@ fn a_principal_takes_no_more_than_its_share() {
     let mut busy = server.connect();
     let sleeping = of(ADA)(HttpRequest::current(1, "tools/call", call, json!({})));
     busy.write_all(&sleeping.bytes(&server.address)).unwrap();
+    // Not before it has the place: whoever comes first has it.
+    let metrics = || server.send(of(BOB)(HttpRequest::new("GET", "/metrics"))).text();
+    assert!(
+        std::iter::repeat_with(metrics)
+            .take(10_000)
+            .any(|text| text.contains("\ntoolcell_cells_running 1\n"))
+    );
     let refused = std::iter::repeat_with(|| server.send(of(ADA)(echo(1))))
         .take(10_000)
         .find(|response| response.status == 429);
@@ -278,8 +285,10 @@ fn connections_beyond_those_that_are_served_wait() {
         let _ = stream.read(&mut rest).unwrap();
         assert_eq!(&head, b"HTTP/1.1 200");
     };
-    let (mut first, mut second) = (server.connect(), server.connect());
+    // One after the other: of those that have asked nothing yet, the older gives way.
+    let mut first = server.connect();
     answered(&mut first);
+    let mut second = server.connect();
     answered(&mut second);
     let third = server.connect();
     let (bytes, mut sending) = (request.clone(), third.try_clone().unwrap());
