@@ -21,9 +21,9 @@ const SESSION_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// longest. Each session has a bound of its own, but nobody bounds how many there are.
 const SESSIONS: Bounds = Bounds { sessions: 4096, bytes: 1 << 30 };
 
-/// How long whoever waits for the file sleeps before it looks again, and up to as much again. The file itself has no queue: one
-/// who changes it without end leaves it for some 50 µs between two changes of a millisecond, so that whoever looks this often
-/// has a turn after some dozens of looks. What the database would do by itself, a tenth of a second in the end, starves.
+/// How long whoever waits for the file sleeps before it looks again, and up to as much again. The file itself has no queue, and one
+/// who changes it without end leaves it only for a moment between two changes, which has to be met: who looks often does. What
+/// the database would do by itself, a tenth of a second between two looks in the end, starves.
 const LOOK: Duration = Duration::from_micros(500);
 
 /// The version of the tables, in the file's own number for that.
