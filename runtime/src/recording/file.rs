@@ -73,6 +73,12 @@ struct First {
     called: Called,
 }
 
+/// What that line of any version says.
+#[derive(Deserialize)]
+struct Version {
+    toolcell_recording: u64,
+}
+
 /// One content, as text where it is text.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -238,8 +244,7 @@ impl Lines {
             _ => return Err(wrong(path, "this is no recording of toolcell")),
         }
         lines.rest_of_line().map_err(Error::file("read", path))?;
-        let first: Option<Value> = lines.data();
-        match first.as_ref().and_then(|first| first.get("toolcell_recording")).and_then(Value::as_u64) {
+        match lines.data().map(|Version { toolcell_recording }| toolcell_recording) {
             Some(version) if version != VERSION => {
                 let told = format!(
                     "it is a recording of version {version}, and this toolcell reads version {VERSION}"
