@@ -4,6 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::{JsonSchema, schema_for};
+use serde_json::Value;
+
 use crate::call::LimitHit;
 
 /// A number with a meaning: what a limit counts.
@@ -18,7 +21,8 @@ pub enum Unit {
 }
 
 /// Every limit by name. The order is that of the documentation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
 #[non_exhaustive]
 #[repr(usize)]
 pub enum Limit {
@@ -97,6 +101,19 @@ impl Limit {
         Self::HttpBytes,
         Self::StateBytes,
     ];
+
+    /// Every limit with what it bounds, in a sentence.
+    pub fn described() -> Vec<(Self, String)> {
+        let schema: Value = schema_for!(Self).into();
+        let text_of = |limit: Self| {
+            let alternatives = schema.get("oneOf")?.as_array()?.iter();
+            let mut own =
+                alternatives.filter(|one| one.get("const").is_some_and(|name| name == limit.name()));
+            let words = own.next()?.get("description")?.as_str()?.split_whitespace();
+            Some(words.collect::<Vec<_>>().join(" "))
+        };
+        Self::ALL.into_iter().map(|limit| (limit, text_of(limit).unwrap_or_default())).collect()
+    }
 
     fn definition(self) -> Definition {
         let (name, unit, default, flag) = match self {
@@ -519,6 +536,13 @@ mod tests {
         {
             assert!(limit.parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn every_limit_says_what_it_bounds() {
+        let described = Limit::described();
+        assert_eq!(described.len(), Limit::ALL.len());
+        assert!(described.iter().all(|(_, text)| text.ends_with('.')), "{described:?}");
     }
 
     #[test]

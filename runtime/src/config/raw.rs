@@ -241,13 +241,14 @@ pub(super) const ADMISSION: [(&str, &str); 3] = [
 fn limit_properties(generator: &mut SchemaGenerator) -> Map<String, Value> {
     let amount = generator.subschema_for::<Amount>();
     let mut properties = Map::new();
-    for limit in Limit::ALL {
+    for (limit, bounded) in Limit::described() {
         let counted = match limit.unit() {
             Unit::Time => "A duration",
-            Unit::Bytes => "Bytes",
+            Unit::Bytes => "A size",
             Unit::Count => "A count",
         };
-        let description = format!("{counted}. Default \"{}\".", limit.format(limit.default_value()));
+        let default = limit.format(limit.default_value());
+        let description = format!("{bounded} {counted}. Default \"{default}\".");
         let mut property = amount.clone();
         property.insert("description".to_owned(), description.into());
         properties.insert(limit.name().to_owned(), property.into());
