@@ -1,12 +1,11 @@
 //! What `toolcell new` makes builds, is tested and is called by the commands of its own README, in every language.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 
-use toolcell_tests::command_line::{CommandLine, binary, ended};
-use toolcell_tests::repository;
+use toolcell_tests::command_line::{CommandLine, ended};
+use toolcell_tests::languages;
 
 /// The commands of the README, one after the other, each shown before it runs.
 fn commands(project: &Path) -> String {
@@ -15,35 +14,15 @@ fn commands(project: &Path) -> String {
     format!("set -exo pipefail\n{block}")
 }
 
-/// Where rustup's Rust has the linkers of components.
-fn linkers() -> [PathBuf; 2] {
-    let printed = |arguments: &[&str]| ended(Command::new("rustc").args(arguments)).stdout;
-    let host = printed(&["--print", "host-tuple"]);
-    let library =
-        PathBuf::from(printed(&["--print", "sysroot"]).trim()).join("lib/rustlib").join(host.trim());
-    [library.join("bin"), library.join("bin/gcc-ld")]
-}
-
 /// Makes a project and does what its README says, with packages that were downloaded before.
 fn check(language: &str) {
-    let installed = ended(Command::new(repository().join("tests/languages/install.sh")).arg("--installed"));
-    assert_eq!(installed.code, 0, "{}", installed.stderr);
-    let packages = Path::new(installed.stdout.trim());
     let line = CommandLine::new();
     let started = Instant::now();
     let made = line.run(&["new", "word-tool", "--lang", language]);
     assert_eq!(made.code, 0, "{made:?}");
     let project = line.folder().join("word-tool");
-    let path = [binary().parent().unwrap().to_owned(), packages.join("bin")].into_iter().chain(linkers());
-    let inherited = std::env::var("PATH").unwrap();
-    let path = path.chain(std::env::split_paths(&inherited));
     let mut shell = line.program("bash");
-    shell.current_dir(&project).args(["-c", &commands(&project)]);
-    shell
-        .env("PATH", std::env::join_paths(path).unwrap())
-        .env("npm_config_cache", packages.join("npm"))
-        .env("npm_config_offline", "true");
-    shell.env("PIP_NO_INDEX", "1").env("PIP_FIND_LINKS", packages.join("wheels"));
+    shell.current_dir(&project).args(["-c", &commands(&project)]).envs(languages::environment());
     let did = ended(&mut shell);
     assert_eq!(did.code, 0, "{}{}", did.stdout, did.stderr);
     assert!(did.stdout.contains("\n3 passed, 0 failed\n"), "{}{}", did.stdout, did.stderr);

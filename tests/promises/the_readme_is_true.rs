@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use toolcell_tests::repository;
+use toolcell_tests::shown::{self, prints};
 
 fn readme() -> String {
     fs::read_to_string(repository().join("README.md")).unwrap()
@@ -15,18 +16,7 @@ fn readme() -> String {
 
 /// The blocks whose fence says `kind`.
 fn blocks(kind: &str) -> Vec<String> {
-    let text = readme();
-    let mut found = Vec::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        if let Some(info) = line.strip_prefix("```") {
-            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            if info == kind {
-                found.push(block.join("\n"));
-            }
-        }
-    }
-    found
+    shown::blocks(&readme()).into_iter().filter(|block| block.info == kind).map(|block| block.text).collect()
 }
 
 /// Commands with what each is said to print.
@@ -67,24 +57,6 @@ fn run(command: &str, folder: &Path, home: &Path) -> String {
         .output()
         .unwrap();
     String::from_utf8([output.stderr, output.stdout].concat()).unwrap()
-}
-
-/// Whether `lines` is what `expected` says.
-fn prints(expected: &[String], lines: &[&str]) -> bool {
-    match expected {
-        [] => lines.is_empty(),
-        [any, rest @ ..] if any == "…" => (0..=lines.len()).any(|skipped| prints(rest, &lines[skipped..])),
-        [first, rest @ ..] => {
-            lines.first().is_some_and(|line| fits(first, line)) && prints(rest, &lines[1..])
-        }
-    }
-}
-
-fn fits(expected: &str, line: &str) -> bool {
-    match expected.split_once('…') {
-        None => expected == line,
-        Some((start, end)) => line.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
-    }
 }
 
 fn check(block: &str, start: &Path) {
@@ -167,6 +139,8 @@ fn the_check_tells_what_differs() {
         ("a", "a\nb", false),
         ("a\nb", "a", false),
         ("a … d", "a b c", false),
+        ("a … c … e", "a b c d e", true),
+        ("a … e … c", "a b c d e", false),
     ] {
         assert_eq!(prints(&lines(expected), &printed.lines().collect::<Vec<_>>()), verdict, "{expected}");
     }

@@ -6,10 +6,12 @@ pub mod encoders;
 mod executor;
 pub mod http_client;
 pub mod http_server;
+pub mod languages;
 pub mod mcp_client;
 pub mod model_server;
 pub mod process;
 pub mod scripted;
+pub mod shown;
 pub mod sources;
 
 use std::path::PathBuf;
