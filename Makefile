@@ -62,8 +62,10 @@ bench: guests ## measures in the release profile, and writes the tables of PERFO
 	cargo build --release $(TARGETS)
 	cargo bench --locked --workspace --bench cost -- --write
 
-doc: guests ## builds the crates' documentation
+doc: guests ## builds the crates' documentation, and the book where mdbook is installed
 	cargo doc --locked --workspace --no-deps
+	@if command -v mdbook >/dev/null; then mdbook build docs --dest-dir $(TARGET_DIR)/book; \
+	else echo "mdbook is not installed (cargo install mdbook --locked): the book is not built" >&2; fi
 
 clean: ## removes everything that was built
 	cargo clean
