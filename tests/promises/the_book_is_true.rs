@@ -11,15 +11,15 @@
 //! - The port 8080 is another one, which is free.
 //! - `not-run=REASON` is for what cannot run here; `REASONS` has the reasons, and how often each may be given.
 
-use std::fs;
-use std::io::{Read as _, Seek as _};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod chapter;
 
-use toolcell_tests::command_line::{CommandLine, binary, ended};
-use toolcell_tests::shown::{Block, blocks, prints};
-use toolcell_tests::{languages, repository};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toolcell_tests::repository;
+use toolcell_tests::shown::blocks;
+
+use chapter::Chapter;
 
 /// Why a block is not run, and in how many blocks of the whole book that may be said.
 const REASONS: [(&str, usize); 3] = [
@@ -38,7 +38,7 @@ macro_rules! chapters {
         $(
             #[test]
             fn $name() {
-                Chapter::open($path).run();
+                Chapter::open($path).check();
             }
         )*
     };
@@ -68,9 +68,6 @@ chapters! {
     comparison: "comparison.md",
 }
 
-/// Chapters whose projects need compilers of other languages.
-const OTHER_LANGUAGES: [&str; 3] = ["authoring/javascript.md", "authoring/python.md", "authoring/c.md"];
-
 fn source() -> PathBuf {
     fs::canonicalize(repository().join("docs/src")).unwrap()
 }
@@ -79,133 +76,6 @@ fn source() -> PathBuf {
 fn pages() -> Vec<String> {
     let summary = fs::read_to_string(source().join("SUMMARY.md")).unwrap();
     links(&summary).into_iter().map(|link| link.target).collect()
-}
-
-/// The port of the text: a chapter runs with one that is free.
-const PORT: &str = "8080";
-
-struct Chapter {
-    path: String,
-    blocks: Vec<Block>,
-    user: CommandLine,
-    /// Where its commands run.
-    folder: PathBuf,
-    /// What stands for [`PORT`].
-    port: u16,
-    wrong: Vec<String>,
-}
-
-impl Chapter {
-    fn open(path: &str) -> Self {
-        let text = fs::read_to_string(source().join(path)).unwrap();
-        let user = CommandLine::new();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let folder = user.folder();
-        Self { path: path.to_owned(), blocks: blocks(&text), user, folder, port, wrong: Vec::new() }
-    }
-
-    fn run(mut self) {
-        let mut printed = None;
-        for block in std::mem::take(&mut self.blocks) {
-            let before = printed.take();
-            match (block.language(), block.attribute("file"), block.attribute("from")) {
-                ("sh", ..) if block.attribute("not-run").is_none() => printed = Some(self.command(&block)),
-                ("sh", ..) => (),
-                (_, None, Some(from)) => self.is_part_of(&block, from),
-                (_, Some(file), from) => {
-                    self.write(&block, file);
-                    from.into_iter().for_each(|from| self.is_part_of(&block, from));
-                }
-                ("text", ..) if block.attribute("of").is_some() => self.example(&block),
-                ("text" | "json", ..) => match before {
-                    Some(before) => self.compare(&block, &before),
-                    None => self.complain(&block, "follows no command"),
-                },
-                _ => self.complain(&block, "is not checked: give it `file=` or `from=`, or let it be output"),
-            }
-        }
-        assert!(self.wrong.is_empty(), "\n{}", self.wrong.join("\n"));
-    }
-
-    fn complain(&mut self, block: &Block, what: impl std::fmt::Display) {
-        self.wrong.push(format!("docs/src/{}:{}: {what}", self.path, block.line));
-    }
-
-    fn shell(&self, text: &str) -> Command {
-        let mut shell = self.user.program("bash");
-        let remember = "trap 'pwd >\"$TOOLCELL_HOME/folder\"' EXIT";
-        shell.current_dir(&self.folder).args(["-e", "-c", &format!("{remember}\n{text}")]);
-        shell.env("PATH", languages::path([])).env("LANG", "C.UTF-8");
-        // Rust and what it has downloaded are this machine's; the crates of new projects are built once for all runs.
-        for (variable, folder) in
-            [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"), ("TOOLCELL_TOOLCHAIN_DIR", MADE_TOOLCHAIN)]
-        {
-            let default = || std::env::home_dir().unwrap().join(folder).into_os_string();
-            shell.env(variable, std::env::var_os(variable).unwrap_or_else(default));
-        }
-        shell.env("CARGO_NET_OFFLINE", "true");
-        shell.env("CARGO_TARGET_DIR", toolcell_tests::cache().with_file_name("new-tool"));
-        if OTHER_LANGUAGES.contains(&self.path.as_str()) {
-            shell.envs(languages::environment());
-        }
-        shell
-    }
-
-    /// Runs an example of the library in place of a command.
-    fn example(&mut self, block: &Block) {
-        let name = block.attribute("of").unwrap();
-        let ended = ended(&mut self.user.program(binary().with_file_name("examples").join(name)));
-        self.compare(block, &format!("{}{}", ended.stderr, ended.stdout));
-    }
-
-    /// Runs a block; what it printed.
-    fn command(&mut self, block: &Block) -> String {
-        let port = self.port.to_string();
-        let mut output = tempfile::tempfile().unwrap();
-        let mut shell = self.shell(&block.text.replace(PORT, &port));
-        shell.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
-        let code = shell.status().unwrap().code().unwrap_or(-1);
-        let mut printed = Vec::new();
-        output.rewind().unwrap();
-        output.read_to_end(&mut printed).unwrap();
-        let printed = String::from_utf8_lossy(&printed).replace(&format!(":{port}"), &format!(":{PORT}"));
-        let expected: i32 = block.attribute("exit").map_or(0, |code| code.parse().unwrap());
-        if code != expected {
-            self.complain(block, format_args!("ended with {code}, not {expected}:\n{printed}"));
-        }
-        if let Ok(folder) = fs::read_to_string(self.user.home().join("folder")) {
-            self.folder = PathBuf::from(folder.trim_end());
-        }
-        printed
-    }
-
-    fn write(&self, block: &Block, file: &str) {
-        let path = self.folder.join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("{}\n", block.text.replace(PORT, &self.port.to_string()))).unwrap();
-    }
-
-    fn is_part_of(&mut self, block: &Block, from: &str) {
-        let file = fs::read_to_string(repository().join(from)).unwrap_or_default();
-        if !unindented(&file).contains(&unindented(&block.text)) {
-            self.complain(block, format_args!("is no part of {from}"));
-        }
-    }
-
-    fn compare(&mut self, block: &Block, printed: &str) {
-        let expected: Vec<&str> = block.text.lines().collect();
-        if !prints(&expected, &printed.lines().collect::<Vec<_>>()) {
-            self.complain(block, format_args!("what is printed is\n{printed}"));
-        }
-    }
-}
-
-/// Where `guest-tools/toolchain.sh` puts its compiler below the home folder, where nothing else is set.
-const MADE_TOOLCHAIN: &str = ".cache/toolcell/guest-toolchain";
-
-/// Lines without their indentation: what a book shows of a function stands further left.
-fn unindented(text: &str) -> String {
-    text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
 /// A link of a page, relative to that page's folder.
@@ -265,6 +135,42 @@ fn every_page_is_in_the_summary_and_every_chapter_is_run() {
     pages.sort();
     there.sort();
     assert_eq!(pages, there);
+}
+
+#[test]
+fn what_a_chapter_says_wrongly_is_told() {
+    for (text, wrong) in [
+        ("```sh\necho a\nexit 3\n```", Some("ended with 3, not 0")),
+        ("```sh exit=3\nexit 3\n```", None),
+        ("```sh\necho a\n```\n\n```text\nb\n```", Some("what is printed is\na")),
+        ("```sh\necho a >&2; echo b\n```\n\n```text\na\nb\n```", None),
+        ("```sh\nmkdir d; cd d\n```\n\n```sh\nbasename $PWD\n```\n\n```text\nd\n```", None),
+        ("```text\na\n```", Some("follows no command")),
+        ("```toml\na = 1\n```", Some("is not checked")),
+        ("```rust from=runtime/src/lib.rs\npub mod nothing;\n```", Some("is no part of")),
+        ("```sh\nsleep 600 &\n```", None),
+    ] {
+        let told = Chapter::new("example.md", text).run().join("\n");
+        match wrong {
+            Some(wrong) => assert!(told.contains(wrong), "{text}: {told}"),
+            None => assert_eq!(told, "", "{text}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_is_named_before_it_is_shown() {
+    for page in pages() {
+        let text = fs::read_to_string(source().join(&page)).unwrap();
+        for block in blocks(&text).iter().filter(|block| block.attribute("file").is_some()) {
+            let file = block.attribute("file").unwrap().rsplit('/').next().unwrap();
+            let before: Vec<&str> = text.lines().take(block.line - 1).collect();
+            let paragraph =
+                before.iter().rev().skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty());
+            let is_named = paragraph.into_iter().any(|line| line.contains(&format!("{file}`")));
+            assert!(is_named, "docs/src/{page}:{}: say before the block that it is `{file}`", block.line);
+        }
+    }
 }
 
 #[test]

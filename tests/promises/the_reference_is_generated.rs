@@ -5,7 +5,6 @@
 mod page;
 mod schema;
 
-use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::Value;
@@ -26,13 +25,18 @@ fn check(name: &str, page: &Page) {
         return fs::write(path, text).unwrap();
     }
     let there = fs::read_to_string(&path).unwrap_or_default();
-    let first = there.lines().zip(text.lines()).position(|(old, new)| old != new);
-    assert!(
-        there == text,
-        "docs/src/reference/{name} is not what the code says, from line {}; write the pages anew:\n\
-         TOOLCELL_REFERENCE=write cargo nextest run --locked --workspace -E 'test(the_reference_is_generated)'",
-        first.unwrap_or(there.lines().count().min(text.lines().count())) + 1
-    );
+    if let Some(line) = difference(&there, &text) {
+        panic!(
+            "docs/src/reference/{name} is not what the code says, from line {line}; write the pages anew:\n\
+             TOOLCELL_REFERENCE=write cargo nextest run --locked --workspace -E 'test(the_reference_is_generated)'"
+        );
+    }
+}
+
+/// The first line in which two texts differ, counting from 1.
+fn difference(one: &str, other: &str) -> Option<usize> {
+    let same = one.split('\n').zip(other.split('\n')).take_while(|(one, other)| one == other).count();
+    (one != other).then_some(same + 1)
 }
 
 /// What the binary prints on standard output.
@@ -255,8 +259,13 @@ fn outcomes() {
 }
 
 #[test]
-fn a_page_says_what_changed() {
-    let mut text = String::new();
-    write!(text, "{}", Page::new("Title", "Words.").text()).unwrap();
-    assert!(text.starts_with("# Title\n\n<!-- generated"), "{text}");
+fn a_change_is_told_by_its_line() {
+    for (one, other, line) in [
+        ("a\nb\n", "a\nb\n", None),
+        ("a\nb\n", "a\nc\n", Some(2)),
+        ("", "a\n", Some(1)),
+        ("a\n", "a\nb\n", Some(2)),
+    ] {
+        assert_eq!(difference(one, other), line, "{one:?} {other:?}");
+    }
 }
