@@ -17,7 +17,7 @@ use super::validate::type_of;
 use crate::call::Repair;
 
 /// serde_json gives up at 128 by itself.
-const DEEPEST: usize = 120;
+pub(super) const DEEPEST: usize = 120;
 
 /// What the visitor says about depth, told from syntax errors by this text.
 const TOO_DEEP: &str = "nested too deeply";
