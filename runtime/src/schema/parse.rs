@@ -179,6 +179,19 @@ fn check_bounds(value: &Value, bounds: Bounds) -> Result<(), ParseError> {
     Ok(())
 }
 
+/// One JSON value of which every reader reads the same: no key is there twice.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub(crate) fn read_strictly(text: &str) -> Result<Value, String> {
+    strict(text, DEEPEST).map_err(|error| match error {
+        ParseError::Syntax { line, column, problem, .. } => {
+            format!("{problem} at line {line} column {column}")
+        }
+        _ => TOO_DEEP.to_owned(),
+    })
+}
+
 /// One JSON value and nothing after it.
 pub(super) fn strict(text: &str, max_depth: usize) -> Result<Value, ParseError> {
     let max = max_depth.min(DEEPEST);
