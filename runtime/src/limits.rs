@@ -350,6 +350,13 @@ impl Limits {
     }
 }
 
+/// What the cell of a hook's component may take of memory where nothing is set: a judge of arguments needs little.
+pub(crate) const HOOK_MEMORY: u64 = 64 * MIB;
+
+/// What is not set for a hook's component: its time is the hook's own, and the others are those that all engines are made for.
+pub(crate) const NOT_OF_HOOKS: [Limit; 4] =
+    [Limit::Timeout, Limit::Stack, Limit::TableElements, Limit::Instances];
+
 /// The setting of the time for the whole path of a call.
 pub(crate) const CALL_TIMEOUT: &str = "policy.call_timeout";
 

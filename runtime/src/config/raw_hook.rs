@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::Amount;
-use super::raw::RawLimits;
+use super::raw_limits::RawHookLimits;
 
 /// A hook: what is asked, or done, before, around and after the calls that it applies to. The first is outermost.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -37,8 +37,8 @@ pub(super) struct RawHook {
     pub(super) path: Option<String>,
     /// Of a component: values that it reads through `wasi:config/store`.
     pub(super) config: Option<BTreeMap<String, String>>,
-    /// Of a component: what each time may consume. Default 64 MiB of memory, and of all else what tools have.
-    pub(super) limits: Option<RawLimits>,
+    /// Of a component: what each time may consume.
+    pub(super) limits: Option<RawHookLimits>,
     /// Of retry: how often a call runs at most, from 1 to 10. Default 3.
     pub(super) attempts: Option<Amount>,
     /// Of retry: the first pause, which doubles. Default "200ms".
