@@ -26,10 +26,12 @@ pub(super) struct RawHookLimits(pub(super) BTreeMap<String, Amount>);
 pub(super) struct RawRuntimeLimits(pub(super) BTreeMap<String, Amount>);
 
 /// The settings of `[limits]` that hold for the runtime as a whole, with their meaning.
-pub(super) const ADMISSION: [(&str, &str); 3] = [
+pub(super) const ADMISSION: [(&str, &str); 5] = [
     ("concurrent_cells", "Cells that run at once. Default 32."),
     ("max_waiting", "Calls that may wait for a cell. Default 1024."),
     ("queue_timeout", "How long a call may wait for a cell before it is `busy`. Default \"30s\"."),
+    ("batch_calls", "Calls of one batch that are made; those after them are refused. Default 1000."),
+    ("batch_bytes", "Bytes of results after which no further call of a batch begins. Default \"64MiB\"."),
 ];
 
 /// The properties of limits, each with its default here.
