@@ -2,6 +2,7 @@
 //! begins, and finishes with what it took. Load order never matters: a name is taken once, or it is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::watch;
@@ -30,6 +31,10 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
+    fn are_watching(&self) -> bool {
+        self.hooks.iter().any(|hook| hook.entry.events.changed)
+    }
+
     fn placed(self: &Arc<Self>, tool: Arc<Tool>) -> Arc<Placed> {
         let (hooks, rules) = (ToolHooks::of(&tool, &self.hooks), self.rules.for_tool(&tool.subject()));
         Arc::new(Placed { tool, hooks, rules, of: Arc::clone(self) })
@@ -148,6 +153,8 @@ pub(crate) struct Registry {
     policies: RwLock<Arc<Policies>>,
     changed: watch::Sender<u64>,
 }
+    /// Whether a hook wants to know of changes: asked by every call.
+    is_watched: AtomicBool,
 
 impl Registry {
     pub fn new(policies: Policies, inactive: BTreeSet<String>) -> Self {
@@ -157,6 +164,7 @@ impl Registry {
             tools: RwLock::new(Arc::new(tools)),
             policies: RwLock::new(policies),
             changed: watch::Sender::new(0),
+            is_watched: AtomicBool::new(policies.are_watching()),
         }
     }
 
@@ -172,6 +180,18 @@ impl Registry {
 
     fn policies(&self) -> Arc<Policies> {
         Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
+    /// Whether some hook is told of what runs may have changed.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched.load(Ordering::Acquire)
+    }
+
+    /// Tells all hooks that want to know that a run of `tool` may have changed something, whatever tools they are for.
+    pub fn tell_changed(&self, tool: &Tool) {
+        let policies = self.policies();
+        let watching = policies.hooks.iter().map(|hook| &hook.entry).filter(|entry| entry.events.changed);
+        watching.for_each(|entry| entry.hook.changed(tool));
+    }
+
     }
 
     /// A number that changes whenever the tools or the groups do.
@@ -222,6 +242,7 @@ impl Registry {
             all.inactive.extend(replacement.off);
             *self.policies.write().unwrap_or_else(PoisonError::into_inner) = policies;
             Ok(true)
+            self.is_watched.store(policies.are_watching(), Ordering::Release);
         })
     }
 

@@ -210,6 +210,57 @@ async fn what_is_counted_together_is_the_operators_choice() {
     assert_eq!(echo(&runtime.session("a").user("v")).await.status, Status::Success);
 }
 
+/// The shipped files tool, whose reads alone are stored, and a second component with the same folder.
+fn reading_and_writing(folder: &std::path::Path) -> Runtime {
+    let grant = || Grant::none().dir(folder, "/work", Access::ReadWrite);
+    let other = ToolComponent::builtin("files").name("other").prefix("other_").grant(grant());
+    let cache = HookEntry::new(hour()).tools(["read_file"]);
+    let files = ToolComponent::builtin("files").grant(grant());
+    built(builder().component(files).component(other).component(bare()).hook(cache))
+}
+
+#[tokio::test]
+async fn a_stored_result_is_gone_once_something_may_have_changed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("n"), "zero\n").unwrap();
+    let runtime = reading_and_writing(folder.path());
+    let read = || ToolCall::new("read_file", json!({ "path": "n" }));
+    let write = |tool: &str, text: &str| ToolCall::new(tool, json!({ "path": "n", "content": text }));
+    let numbered = |calls: Vec<ToolCall>| {
+        calls.into_iter().enumerate().map(|(at, call)| call.id(at)).collect::<Vec<ToolCall>>()
+    };
+    let calls = vec![
+        read(),
+        read(),
+        write("write_file", "one\n"),
+        read(),
+        write("other_write_file", "two\n"),
+        read(),
+        ToolCall::new("echo_u32", json!({ "value": 1 })),
+        read(),
+    ];
+    // In one batch, and with each call in a session of its own.
+    let session = runtime.session("a");
+    let outcomes = session.call_batch(numbered(calls)).await;
+    let seen: Vec<(String, bool)> = [0, 1, 3, 5, 7]
+        .map(|at| (outcomes[at].text().replace(['\n', '\t'], " "), outcomes[at].usage.from_cache))
+        .into();
+    for ((text, from_cache), (number, stored)) in
+        seen.iter().zip([("zero", false), ("zero", true), ("one", false), ("two", false), ("two", true)])
+    {
+        assert!(text.contains(number), "{seen:?}");
+        assert_eq!(*from_cache, stored, "{seen:?}");
+    }
+    assert!(runtime.session("b").call(write("write_file", "three\n")).await.is_success());
+    let after = session.call(read()).await;
+    assert!(after.text().contains("three") && !after.usage.from_cache, "{after:?}");
+    // A run that failed may have written before.
+    assert!(session.call(read()).await.usage.from_cache);
+    let outside = json!({ "path": "/elsewhere/n", "content": "x" });
+    assert!(!session.call(ToolCall::new("write_file", outside)).await.is_success());
+    assert!(!session.call(read()).await.usage.from_cache);
+}
+
 #[tokio::test]
 async fn stored_results_are_free_behind_a_cache_and_a_retry_waits_for_its_turn() {
     let limit = || RateLimitHook::new(1, Duration::from_secs(7200));

@@ -45,8 +45,8 @@ pub(super) struct RawHook {
     pub(super) delay: Option<Amount>,
     /// Of retry: the longest pause. Default "5s".
     pub(super) max_delay: Option<Amount>,
-    /// Of cache: how long a result stands. With it, results of all tools that change nothing are stored, without it only
-    /// of those that neither see files nor the time.
+    /// Of cache: how long a result stands. With it, results of all tools that change nothing are stored, until a call ends
+    /// that may have changed what they came from; without it only those of tools that neither see files nor the time.
     pub(super) ttl: Option<Amount>,
     /// Of cache: how many results are kept. Default 1024.
     pub(super) entries: Option<Amount>,

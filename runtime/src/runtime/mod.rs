@@ -27,6 +27,7 @@ mod reload;
 mod remotes;
 mod runs;
 mod session;
+mod told;
 mod turns;
 mod whole;
 

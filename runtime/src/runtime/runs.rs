@@ -15,6 +15,7 @@ use tracing::Instrument;
 
 use super::checking::as_announced;
 use super::json_bytes::json_bytes;
+use super::told::Told;
 use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome, Returned};
@@ -45,6 +46,7 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     /// One run: a place, the native code, the cell. `events` are who listens to it.
     pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
+        let _told = Told::of(&self.shared.registry, self.tool);
         let redactor = self.tool.redactor();
         let events = events.redacting(redactor);
         let mut ended = self.unredacted(arguments, events.clone()).await;
