@@ -75,15 +75,17 @@ impl ToolHooks {
         hooks
     }
 
-    /// Their names, in the order of registration as far as they have the same part in a call.
-    pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
+    /// Their names with what they are set to, in the order of registration as far as they have the same part in a call.
+    pub fn named(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
         for entry in self.pre.iter().chain(&self.around).chain(&self.post) {
-            if !names.iter().any(|name| name == entry.name()) {
-                names.push(entry.name().to_owned());
+            let terms = entry.hook.terms().map(|terms| format!(": {terms}")).unwrap_or_default();
+            let named = format!("{}{terms}", entry.name());
+            if !all.contains(&named) {
+                all.push(named);
             }
         }
-        names
+        all
     }
 
     pub fn is_empty(&self) -> bool {
@@ -151,10 +153,10 @@ pub(crate) struct Registry {
     tools: RwLock<Arc<Tools>>,
     /// Replaced only while `tools` is locked.
     policies: RwLock<Arc<Policies>>,
-    changed: watch::Sender<u64>,
-}
     /// Whether a hook wants to know of changes: asked by every call.
     is_watched: AtomicBool,
+    changed: watch::Sender<u64>,
+}
 
 impl Registry {
     pub fn new(policies: Policies, inactive: BTreeSet<String>) -> Self {
@@ -162,9 +164,9 @@ impl Registry {
         let tools = Tools { inactive, ..Tools::default() };
         Self {
             tools: RwLock::new(Arc::new(tools)),
+            is_watched: AtomicBool::new(policies.are_watching()),
             policies: RwLock::new(policies),
             changed: watch::Sender::new(0),
-            is_watched: AtomicBool::new(policies.are_watching()),
         }
     }
 
@@ -178,8 +180,6 @@ impl Registry {
         self.policies().hooks.iter().map(|placement| Arc::clone(&placement.entry)).collect()
     }
 
-    fn policies(&self) -> Arc<Policies> {
-        Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
     /// Whether some hook is told of what runs may have changed.
     pub fn is_watched(&self) -> bool {
         self.is_watched.load(Ordering::Acquire)
@@ -192,6 +192,8 @@ impl Registry {
         watching.for_each(|entry| entry.hook.changed(tool));
     }
 
+    fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A number that changes whenever the tools or the groups do.
@@ -240,9 +242,9 @@ impl Registry {
             }
             all.inactive.retain(|group| !replacement.on.contains(group));
             all.inactive.extend(replacement.off);
+            self.is_watched.store(policies.are_watching(), Ordering::Release);
             *self.policies.write().unwrap_or_else(PoisonError::into_inner) = policies;
             Ok(true)
-            self.is_watched.store(policies.are_watching(), Ordering::Release);
         })
     }
 

@@ -210,6 +210,17 @@ async fn what_is_counted_together_is_the_operators_choice() {
     assert_eq!(echo(&runtime.session("a").user("v")).await.status, Status::Success);
 }
 
+#[tokio::test]
+async fn a_session_is_one_of_its_user() {
+    let limit = RateLimitHook::new(1, Duration::from_secs(7200)).by([Scope::Session]);
+    let runtime = built(builder().component(bare()).hook(limit));
+    assert_eq!(echo(&runtime.session("a").user("u")).await.status, Status::Success);
+    assert_eq!(echo(&runtime.session("a").user("v")).await.status, Status::Success, "of the same name");
+    assert_eq!(echo(&runtime.session("a").user("u")).await.error_kind(), Some(ErrorKind::Busy));
+    let told = runtime.session("a").explain(ToolCall::new("echo_string", json!({"value": "x"}))).hooks;
+    assert_eq!(told, ["rate_limit: 1 in 2h for each session of a user, whose name clients may choose"]);
+}
+
 /// The shipped files tool, whose reads alone are stored, and a second component with the same folder.
 fn reading_and_writing(folder: &std::path::Path) -> Runtime {
     let grant = || Grant::none().dir(folder, "/work", Access::ReadWrite);

@@ -58,7 +58,8 @@ pub(super) struct RawHook {
     pub(super) calls: Option<Amount>,
     /// Of `rate_limit`: within which time.
     pub(super) per: Option<Amount>,
-    /// Of `rate_limit`: what is counted apart. Default all three; empty: nothing.
+    /// Of `rate_limit`: what is counted apart. Default all three; empty: nothing. Sessions are told apart for each user.
+    /// Where clients name their sessions, as with JSON lines, `session` bounds only those that mean well: leave it out.
     pub(super) by: Option<Vec<RawCounted>>,
 }
 

@@ -57,6 +57,11 @@ pub trait Hook: Send + Sync + 'static {
         path.rsplit("::").next().unwrap_or(path)
     }
 
+    /// What it is set to, in a few words, for whoever asks what would become of a call. The default is nothing.
+    fn terms(&self) -> Option<String> {
+        None
+    }
+
     /// Which of its methods do anything; the others are not called. The default is all. With `post` among them, parts
     /// of a result reach nobody before `post` has spoken: it might replace them.
     fn events(&self) -> Events {

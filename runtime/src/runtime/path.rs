@@ -282,7 +282,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
                     explanation.repaired = repaired;
                 }
             }
-            explanation.hooks = placed.hooks.names();
+            explanation.hooks = placed.hooks.named();
             explanation.limits = Some(limits);
             explanation.tool = Some(Arc::clone(&placed.tool));
         }
