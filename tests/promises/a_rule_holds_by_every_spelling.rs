@@ -64,6 +64,28 @@ async fn a_deny_rule_holds_by_every_spelling_and_through_links() {
 }
 
 #[tokio::test]
+async fn a_deny_rule_on_a_folder_holds_for_what_is_in_it() {
+    let folder = folder();
+    for pattern in ["/work/secrets", "/work/secrets/", "**/secrets", "./secrets", "/work/{secrets,other}"] {
+        let rule = Rule::deny("fs_*").argument("path", pattern);
+        let runtime = built(probing(&folder).rule(Rule::allow("*")).rule(rule));
+        for path in ["/work/secrets/x", "/work/./SECRETS//x", "/work/link", "/work/way/x"] {
+            let outcome = call(&runtime, "fs_read_text", json!({ "path": path })).await;
+            assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "{path} by {pattern}");
+        }
+        let plain = call(&runtime, "fs_read_text", json!({"path": "/work/plain"})).await;
+        assert_eq!(plain.text(), "plain", "{pattern}");
+    }
+    let allowing = built(
+        probing(&folder)
+            .policy_default(Action::Deny)
+            .rule(Rule::allow("fs_*").argument("path", "/work/secrets")),
+    );
+    let outcome = call(&allowing, "fs_read_text", json!({ "path": "/work/secrets/x" })).await;
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "it allows no more than it says");
+}
+
+#[tokio::test]
 async fn a_deny_rule_on_a_path_that_starts_nowhere_holds_too() {
     let folder = folder();
     for pattern in ["secrets/**", "**/secrets/**", "./secrets/*", "Secrets/x"] {
