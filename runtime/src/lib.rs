@@ -29,6 +29,7 @@ pub use format::Format;
 pub use hook::{Hook, HookEntry};
 pub use limits::{Limit, Limits};
 pub use policy::{Access, Deterministic, DirGrant, Grant, Narrowing};
+pub use process::wait_for_killed;
 pub use recording::{Recorder, Recording};
 pub use runtime::{Batch, Call, Registration, Runtime, RuntimeBuilder, Session};
 pub use tokio_util::sync::CancellationToken;

@@ -367,6 +367,13 @@ impl Limits {
     }
 }
 
+/// What the cell of a hook's component may take of memory where nothing is set: a judge of arguments needs little.
+pub(crate) const HOOK_MEMORY: u64 = 64 * MIB;
+
+/// What is not set for a hook's component: its time is the hook's own, and the others are those that all engines are made for.
+pub(crate) const NOT_OF_HOOKS: [Limit; 4] =
+    [Limit::Timeout, Limit::Stack, Limit::TableElements, Limit::Instances];
+
 /// The setting of the time for the whole path of a call.
 pub(crate) const CALL_TIMEOUT: &str = "policy.call_timeout";
 
@@ -489,7 +496,7 @@ pub(crate) fn advice(hit: &LimitHit) -> String {
     advice
 }
 
-/// What the whole runtime may run at once.
+/// What the whole runtime may run at once, and how much of one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Admission {
@@ -499,11 +506,23 @@ pub struct Admission {
     pub max_waiting: u32,
     /// How long a call may wait for a cell before it is `busy`. Default 30 s.
     pub queue_timeout: Duration,
+    /// Calls of one batch that are made; those after them are refused. Default 1,000.
+    pub batch_calls: u32,
+    /// Bytes of JSON that the results of one batch may have before no further call of it begins. Those that run then are
+    /// finished, at most eight. Default 64 MiB.
+    pub batch_bytes: u64,
 }
 
 impl Default for Admission {
     fn default() -> Self {
-        Self { concurrent_cells: 32, max_waiting: 1024, queue_timeout: Duration::from_secs(30) }
+        Self {
+            concurrent_cells: 32,
+            max_waiting: 1024,
+            queue_timeout: Duration::from_secs(30),
+            // No message of a model was seen with a tenth of these, and a client that writes more has made a mistake.
+            batch_calls: 1_000,
+            batch_bytes: 64 * MIB,
+        }
     }
 }
 

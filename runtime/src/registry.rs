@@ -2,6 +2,7 @@
 //! begins, and finishes with what it took. Load order never matters: a name is taken once, or it is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::watch;
@@ -30,6 +31,10 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
+    fn are_watching(&self) -> bool {
+        self.hooks.iter().any(|hook| hook.entry.events.changed)
+    }
+
     fn placed(self: &Arc<Self>, tool: Arc<Tool>) -> Arc<Placed> {
         let (hooks, rules) = (ToolHooks::of(&tool, &self.hooks), self.rules.for_tool(&tool.subject()));
         Arc::new(Placed { tool, hooks, rules, of: Arc::clone(self) })
@@ -70,15 +75,17 @@ impl ToolHooks {
         hooks
     }
 
-    /// Their names, in the order of registration as far as they have the same part in a call.
-    pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
+    /// Their names with what they are set to, in the order of registration as far as they have the same part in a call.
+    pub fn named(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
         for entry in self.pre.iter().chain(&self.around).chain(&self.post) {
-            if !names.iter().any(|name| name == entry.name()) {
-                names.push(entry.name().to_owned());
+            let terms = entry.hook.terms().map(|terms| format!(": {terms}")).unwrap_or_default();
+            let named = format!("{}{terms}", entry.name());
+            if !all.contains(&named) {
+                all.push(named);
             }
         }
-        names
+        all
     }
 
     pub fn is_empty(&self) -> bool {
@@ -146,6 +153,8 @@ pub(crate) struct Registry {
     tools: RwLock<Arc<Tools>>,
     /// Replaced only while `tools` is locked.
     policies: RwLock<Arc<Policies>>,
+    /// Whether a hook wants to know of changes: asked by every call.
+    is_watched: AtomicBool,
     changed: watch::Sender<u64>,
 }
 
@@ -155,6 +164,7 @@ impl Registry {
         let tools = Tools { inactive, ..Tools::default() };
         Self {
             tools: RwLock::new(Arc::new(tools)),
+            is_watched: AtomicBool::new(policies.are_watching()),
             policies: RwLock::new(policies),
             changed: watch::Sender::new(0),
         }
@@ -168,6 +178,18 @@ impl Registry {
     /// All hooks, whatever tools there are for them.
     pub fn hooks(&self) -> Vec<Arc<HookEntry>> {
         self.policies().hooks.iter().map(|placement| Arc::clone(&placement.entry)).collect()
+    }
+
+    /// Whether some hook is told of what runs may have changed.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched.load(Ordering::Acquire)
+    }
+
+    /// Tells all hooks that want to know that a run of `tool` may have changed something, whatever tools they are for.
+    pub fn tell_changed(&self, tool: &Tool) {
+        let policies = self.policies();
+        let watching = policies.hooks.iter().map(|hook| &hook.entry).filter(|entry| entry.events.changed);
+        watching.for_each(|entry| entry.hook.changed(tool));
     }
 
     fn policies(&self) -> Arc<Policies> {
@@ -220,6 +242,7 @@ impl Registry {
             }
             all.inactive.retain(|group| !replacement.on.contains(group));
             all.inactive.extend(replacement.off);
+            self.is_watched.store(policies.are_watching(), Ordering::Release);
             *self.policies.write().unwrap_or_else(PoisonError::into_inner) = policies;
             Ok(true)
         })

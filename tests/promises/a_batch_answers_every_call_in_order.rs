@@ -1,11 +1,16 @@
 //! Several calls of one message: an outcome for each, in their order; reads at the same time, all else one by one.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use toolcell::hook::{Hook, HookCall, HookResult, Pre, async_trait};
+use toolcell::limits::Admission;
+use toolcell::policy::{Answer, Approver, Question, Rule};
 use toolcell::{Access, ErrorKind, Grant, Limits, Outcome, Runtime, Status, ToolCall, ToolComponent};
 use toolcell_tests::{builder, built, guest, probe, probing, repository};
 
@@ -173,4 +178,102 @@ async fn cancelling_leaves_what_is_finished() {
 async fn no_calls_have_no_outcomes() {
     let runtime = built(builder().component(ToolComponent::builtin("basics")));
     assert!(runtime.call_batch(Vec::new()).await.is_empty());
+}
+
+fn bounded(calls: u32, bytes: u64) -> Runtime {
+    let mut admission = Admission::default();
+    (admission.batch_calls, admission.batch_bytes) = (calls, bytes);
+    built(builder().component(probe(Grant::none(), Limits::new())).admission(admission))
+}
+
+/// The limits that ended calls, in their order.
+fn limits(outcomes: &[Outcome]) -> Vec<Option<String>> {
+    let limit = |outcome: &Outcome| Some(outcome.error.as_ref()?.limit.as_ref()?.name.clone());
+    outcomes.iter().map(limit).collect()
+}
+
+#[tokio::test]
+async fn calls_beyond_what_a_batch_may_have_are_refused_and_answered() {
+    let call = ("echo_string", json!({ "value": "x" }));
+    let outcomes = bounded(3, 1 << 20).call_batch(with_ids(&vec![call.clone(); 5])).await;
+    let beyond = || Some("batch_calls".to_owned());
+    assert_eq!(limits(&outcomes), [None, None, None, beyond(), beyond()]);
+    assert_eq!(kinds(&outcomes)[3], Some(ErrorKind::ResourceLimit));
+    let error = outcomes[4].error.as_ref().unwrap();
+    assert_eq!(
+        error.message,
+        "this call was not made: at most 3 calls of one message are made, and it is call 5; make it again in a later message"
+    );
+    assert_eq!(error.help.as_deref(), Some("raise `limits.batch_calls`"));
+    let many = bounded(1000, 1 << 20).call_batch(with_ids(&vec![("no_such", json!({})); 5000])).await;
+    assert_eq!(many.len(), 5000);
+    assert_eq!(kinds(&many)[999..1001], [Some(ErrorKind::UnknownTool), Some(ErrorKind::ResourceLimit)]);
+}
+
+#[tokio::test]
+async fn no_call_begins_once_the_results_before_it_are_too_much() {
+    let call = ("echo_string", json!({ "value": "x".repeat(3000) }));
+    let outcomes = bounded(100, 10_000).call_batch(with_ids(&vec![call.clone(); 30])).await;
+    let ran = outcomes.iter().take_while(|outcome| outcome.is_success()).count();
+    // The eight that run at once, and those that begin before the results are too much.
+    assert!((1..=12).contains(&ran), "{ran}");
+    assert!(limits(&outcomes)[ran..].iter().all(|limit| limit.as_deref() == Some("batch_bytes")));
+    let alone = bounded(100, 10_000).call_batch(with_ids(&[call])).await;
+    assert_eq!(kinds(&alone), [None]);
+}
+
+/// Lets the first calls wait the longest, so that they come to their questions last.
+struct Backwards;
+
+#[async_trait]
+impl Hook for Backwards {
+    async fn pre(&self, call: &HookCall) -> HookResult<Pre> {
+        let at = call.id().as_u64().unwrap();
+        tokio::time::sleep(Duration::from_millis(20 * (4 - at))).await;
+        Ok(if at == 2 { Pre::deny("not this one") } else { Pre::pass() })
+    }
+}
+
+/// Notes which calls it is asked about, and how many questions there are at once.
+struct Noting {
+    asked: Arc<Mutex<Vec<(usize, usize)>>>,
+    at_once: AtomicUsize,
+}
+
+#[async_trait]
+impl Approver for Noting {
+    async fn ask(&self, question: &Question) -> Answer {
+        assert_eq!(self.at_once.fetch_add(1, Ordering::SeqCst), 0, "one at a time");
+        self.asked.lock().unwrap().push(question.batch.unwrap());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        self.at_once.fetch_sub(1, Ordering::SeqCst);
+        Answer::Once
+    }
+
+    fn is_asked_in_order(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn questions_come_one_at_a_time_in_the_order_of_the_calls() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let approver = Noting { asked: Arc::clone(&asked), at_once: AtomicUsize::new(0) };
+    let runtime = built(
+        builder()
+            .component(ToolComponent::builtin("basics"))
+            .rule(Rule::ask("add"))
+            .hook(Backwards)
+            .approver(approver),
+    );
+    let calls: Vec<ToolCall> = (0..5_u64)
+        .map(|at| {
+            let name = if at == 1 { "multiply" } else { "add" };
+            ToolCall::new(name, json!({ "a": 1, "b": 1 })).id(at)
+        })
+        .collect();
+    let outcomes = runtime.call_batch(calls).await;
+    let denied = Some(ErrorKind::Denied);
+    assert_eq!(kinds(&outcomes), [None, None, denied, None, None], "{outcomes:#?}");
+    assert_eq!(*asked.lock().unwrap(), [(1, 5), (4, 5), (5, 5)]);
 }

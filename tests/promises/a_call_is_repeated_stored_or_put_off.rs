@@ -211,6 +211,58 @@ async fn what_is_counted_together_is_the_operators_choice() {
 }
 
 #[tokio::test]
+async fn a_session_is_one_of_its_user() {
+    let limit = RateLimitHook::new(1, Duration::from_secs(7200)).by([Scope::Session]);
+    let runtime = built(builder().component(bare()).hook(limit));
+    assert_eq!(echo(&runtime.session("a").user("u")).await.status, Status::Success);
+    assert_eq!(echo(&runtime.session("a").user("v")).await.status, Status::Success, "of the same name");
+    assert_eq!(echo(&runtime.session("a").user("u")).await.error_kind(), Some(ErrorKind::Busy));
+    let told = runtime.session("a").explain(ToolCall::new("echo_string", json!({"value": "x"}))).hooks;
+    assert_eq!(told, ["rate_limit: 1 in 2h for each session of a user, whose name clients may choose"]);
+}
+
+/// The shipped files tool, whose reads alone are stored, and a second component with the same folder.
+fn reading_and_writing(folder: &std::path::Path) -> Runtime {
+    let grant = || Grant::none().dir(folder, "/work", Access::ReadWrite);
+    let other = ToolComponent::builtin("files").name("other").prefix("other_").grant(grant());
+    let cache = HookEntry::new(hour()).tools(["read_file"]);
+    let files = ToolComponent::builtin("files").grant(grant());
+    built(builder().component(files).component(other).component(bare()).hook(cache))
+}
+
+#[tokio::test]
+async fn a_stored_result_is_gone_once_something_may_have_changed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("n"), "zero\n").unwrap();
+    let runtime = reading_and_writing(folder.path());
+    let read = || ToolCall::new("read_file", json!({ "path": "n" }));
+    let write = |tool: &str, text: &str| ToolCall::new(tool, json!({ "path": "n", "content": text }));
+    let numbered = |calls: Vec<ToolCall>| {
+        calls.into_iter().enumerate().map(|(at, call)| call.id(at)).collect::<Vec<ToolCall>>()
+    };
+    // In one batch, and with each call in a session of its own.
+    let calls =
+        vec![read(), write("write_file", "one\n"), read(), write("other_write_file", "two\n"), read()];
+    let session = runtime.session("a");
+    let outcomes = session.call_batch(numbered(calls)).await;
+    for (at, number) in [(0, "zero"), (2, "one"), (4, "two")] {
+        let outcome = &outcomes[at];
+        assert!(outcome.text().contains(number) && !outcome.usage.from_cache, "{outcome:?}");
+    }
+    assert!(session.call(ToolCall::new("echo_u32", json!({ "value": 1 }))).await.is_success());
+    let after = session.call(read()).await;
+    assert!(after.text().contains("two") && after.usage.from_cache, "{after:?}");
+    assert!(runtime.session("b").call(write("write_file", "three\n")).await.is_success());
+    let after = session.call(read()).await;
+    assert!(after.text().contains("three") && !after.usage.from_cache, "{after:?}");
+    // A run that failed may have written before.
+    assert!(session.call(read()).await.usage.from_cache);
+    let outside = json!({ "path": "/elsewhere/n", "content": "x" });
+    assert!(!session.call(ToolCall::new("write_file", outside)).await.is_success());
+    assert!(!session.call(read()).await.usage.from_cache);
+}
+
+#[tokio::test]
 async fn stored_results_are_free_behind_a_cache_and_a_retry_waits_for_its_turn() {
     let limit = || RateLimitHook::new(1, Duration::from_secs(7200));
     let runtime = built(builder().component(bare()).hook(hour()).hook(limit()));

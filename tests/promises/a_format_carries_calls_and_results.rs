@@ -152,16 +152,57 @@ fn an_id_keeps_its_type_and_its_digits() {
 }
 
 #[test]
+fn arguments_that_cannot_be_read_end_their_own_call_alone() {
+    let line = CommandLine::new();
+    let deep = format!("{}1{}", "[".repeat(130), "]".repeat(130));
+    let broken = [r#"{"a":1,"a":2}"#, r#"{"a":"\ud800"}"#, &format!(r#"{{"a":{deep}}}"#), r#"{"a":1e999}"#];
+    for (format, (before, between, after)) in [
+        ("anthropic", (r#"{"content":["#, r#"{"type":"tool_use","id":"ID","name":"add","input":IN}"#, "]}")),
+        (
+            "gemini",
+            (r#"{"role":"model","parts":["#, r#"{"functionCall":{"id":"ID","name":"add","args":IN}}"#, "]}"),
+        ),
+        (
+            "mcp",
+            (
+                "[",
+                r#"{"jsonrpc":"2.0","id":"ID","method":"tools/call","params":{"name":"add","arguments":IN}}"#,
+                "]",
+            ),
+        ),
+        ("toolcell", (r#"{"calls":["#, r#"{"id":"ID","name":"add","arguments":IN}"#, "]}")),
+    ] {
+        let sound = r#"{"a":1,"b":2}"#;
+        let inputs = broken.iter().flat_map(|broken| [*broken, sound]);
+        let calls: Vec<String> = inputs
+            .enumerate()
+            .map(|(at, input)| between.replace("ID", &format!("c{at}")).replace("IN", input))
+            .collect();
+        line.write("m.json", format!("{before}{}{after}", calls.join(",")));
+        let ended = line.run(&["batch", "m.json", "--format", format, "--component", "builtin:basics"]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{format}: {ended:?}");
+        let results = ended.json();
+        let list = ["/content", "/parts"].iter().find_map(|at| results.pointer(at)).unwrap_or(&results);
+        for (at, result) in list.as_array().unwrap().iter().enumerate() {
+            let shown = result.to_string();
+            assert!(shown.contains(&format!("\"c{at}\"")), "{format} {at}: {shown}");
+            let is_refused = shown.contains("the arguments ");
+            assert_eq!(is_refused, at % 2 == 0, "{format} {at}: {shown}");
+        }
+        assert_eq!(list.as_array().unwrap().len(), 8);
+    }
+}
+
+#[test]
 fn what_is_no_message_exits_with_2_and_runs_nothing() {
     let line = CommandLine::new();
-    let twice = r#"[{"type":"tool_use","id":"1","name":"add","input":{"a":1,"a":2}}]"#;
     for (content, told) in [
         ("", "m.json is empty"),
         ("[] []", "goes on after one JSON document"),
         (r#"{"error":{"message":"slow down"}}"#, "an error of the provider: slow down"),
         ("{", "not valid JSON"),
         ("{}", "no message in the format anthropic"),
-        (twice, "duplicate key `a`"),
+        (r#"{"content":[],"content":[]}"#, "outside of its calls: `content`"),
     ] {
         line.write("m.json", content);
         let ended = line.run(&["batch", "m.json", "--format", "anthropic", "--component", "builtin:basics"]);

@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use toolcell::hook::{Hook, HookCall, HookEntry, HookResult, Pre, async_trait};
+use toolcell::call::{CallError, Ended, Response};
+use toolcell::hook::{
+    CommandHook, ComponentHook, Events, Hook, HookCall, HookEntry, HookResult, Next, Post, Pre, async_trait,
+};
 use toolcell::policy::{Action, Answer, Approvals, Matcher, Question, Rule};
 use toolcell::{
     Access, ErrorKind, Grant, Limits, NativeTool, Outcome, Runtime, RuntimeBuilder, Status, ToolCall,
 };
-use toolcell_tests::{builder, built, call, probe};
+use toolcell_tests::{builder, built, call, guest, probe};
 
 /// A folder with a secret, granted as `/work`, and a link to the secret in it.
 fn folder() -> tempfile::TempDir {
@@ -61,6 +64,28 @@ async fn a_deny_rule_holds_by_every_spelling_and_through_links() {
     }
     let plain = call(&runtime, "fs_read_text", json!({"path": "/work/plain"})).await;
     assert_eq!(plain.text(), "plain");
+}
+
+#[tokio::test]
+async fn a_deny_rule_on_a_folder_holds_for_what_is_in_it() {
+    let folder = folder();
+    for pattern in ["/work/secrets", "/work/secrets/", "**/secrets", "./secrets", "/work/{secrets,other}"] {
+        let rule = Rule::deny("fs_*").argument("path", pattern);
+        let runtime = built(probing(&folder).rule(Rule::allow("*")).rule(rule));
+        for path in ["/work/secrets/x", "/work/./SECRETS//x", "/work/link", "/work/way/x"] {
+            let outcome = call(&runtime, "fs_read_text", json!({ "path": path })).await;
+            assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "{path} by {pattern}");
+        }
+        let plain = call(&runtime, "fs_read_text", json!({"path": "/work/plain"})).await;
+        assert_eq!(plain.text(), "plain", "{pattern}");
+    }
+    let allowing = built(
+        probing(&folder)
+            .policy_default(Action::Deny)
+            .rule(Rule::allow("fs_*").argument("path", "/work/secrets")),
+    );
+    let outcome = call(&allowing, "fs_read_text", json!({ "path": "/work/secrets/x" })).await;
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::Denied), "it allows no more than it says");
 }
 
 #[tokio::test]
@@ -276,13 +301,18 @@ struct Text {
     text: String,
 }
 
-/// A runtime with a tool that counts how often it runs.
-fn counting(runs: &Arc<AtomicUsize>) -> RuntimeBuilder {
+/// A tool that counts how often it runs.
+fn note(runs: &Arc<AtomicUsize>) -> NativeTool<String> {
     let runs = Arc::clone(runs);
-    Runtime::builder().native(NativeTool::new("note", "Keeps a note", move |Text { text }: Text, _| {
+    NativeTool::new("note", "Keeps a note", move |Text { text }: Text, _| {
         runs.fetch_add(1, Ordering::Relaxed);
         async move { Ok::<_, String>(text) }
-    }))
+    })
+}
+
+/// A runtime with that tool.
+fn counting(runs: &Arc<AtomicUsize>) -> RuntimeBuilder {
+    Runtime::builder().native(note(runs))
 }
 
 fn rules() -> impl Strategy<Value = Vec<Rule>> {
@@ -298,10 +328,6 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
     prop::collection::vec(one, 0..4)
 }
 
-fn objection() -> impl Strategy<Value = u8> {
-    0..4_u8
-}
-
 fn objecting(kind: u8) -> HookEntry {
     HookEntry::new(Rewriting(match kind {
         0 => |_| Pre::pass(),
@@ -311,30 +337,70 @@ fn objecting(kind: u8) -> HookEntry {
     }))
 }
 
+/// A hook around or after a call, by its number.
+struct Later(u8);
+
+#[async_trait]
+impl Hook for Later {
+    async fn around(&self, _: &HookCall, next: Next<'_>) -> HookResult<Ended> {
+        match self.0 {
+            4 => Err("broken".into()),
+            5 => Ok(Ended::failed(CallError::new(ErrorKind::Busy, "not now"))),
+            6 => {
+                next.run().await;
+                Ok(next.run().await)
+            }
+            _ => Ok(next.run().await),
+        }
+    }
+
+    async fn post(&self, _: &HookCall, _: &Response) -> HookResult<Post> {
+        match self.0 {
+            7 => Ok(Post::replace(Response::text("made up"))),
+            8 => Ok(Post::Withhold("not for you".to_owned())),
+            9 => Err("broken".into()),
+            _ => Ok(Post::Accept),
+        }
+    }
+}
+
+fn hook(kind: u8) -> HookEntry {
+    if kind < 4 { objecting(kind) } else { HookEntry::new(Later(kind)) }
+}
+
+/// Whether a call was let through, whatever hooks made of it then.
+fn is_let_through(runs: &AtomicUsize, outcome: &Outcome) -> bool {
+    let runs = runs.load(Ordering::Relaxed);
+    assert!(runs <= 2 && (runs == 0 || outcome.status != Status::Denied || outcome.text().contains("ran")));
+    runs > 0 || outcome.status != Status::Denied
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn another_hook_or_stricter_rule_never_allows_more(
-        rules in rules(), text in "[ab]{1,2}", hook in objection(), stricter in rules(), added in objection(),
+        rules in rules(), text in "[ab]{1,2}", first in 0..10_u8, stricter in rules(), added in 0..10_u8,
     ) {
         let stricter: Vec<Rule> = stricter.into_iter().filter(|rule| rule.action != Action::Allow).collect();
         let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let ran = |rules: &[Rule], hooks: &[u8]| {
+        let passes = |rules: &[Rule], hooks: &[u8]| {
             let runs = Arc::new(AtomicUsize::new(0));
             let building = rules.iter().cloned().fold(counting(&runs), RuntimeBuilder::rule);
-            let building = hooks.iter().fold(building, |builder, kind| builder.hook(objecting(*kind)));
+            let building = hooks.iter().fold(building, |builder, kind| builder.hook(hook(*kind)));
             let runtime = built(building);
             let outcome = executor.block_on(call(&runtime, "note", json!({ "text": text })));
-            let runs = runs.load(Ordering::Relaxed);
-            assert_eq!(runs == 1, outcome.status == Status::Success, "{outcome:?}");
-            runs == 1
+            if hooks.iter().all(|kind| *kind < 4) {
+                let runs = runs.load(Ordering::Relaxed);
+                assert_eq!(runs == 1, outcome.status == Status::Success, "{outcome:?}");
+            }
+            is_let_through(&runs, &outcome)
         };
-        let before = ran(&rules, &[hook]);
+        let before = passes(&rules, &[first]);
         let more: Vec<Rule> = rules.iter().cloned().chain(stricter).collect();
-        prop_assert!(before || !ran(&more, &[hook]));
-        prop_assert!(before || !ran(&rules, &[hook, added]));
-        prop_assert!(before || !ran(&rules, &[added, hook]));
+        prop_assert!(before || !passes(&more, &[first]));
+        prop_assert!(before || !passes(&rules, &[first, added]));
+        prop_assert!(before || !passes(&rules, &[added, first]));
     }
     #[test]
     fn no_rewrite_gets_around_a_deny_rule_on_the_original_arguments(
@@ -351,6 +417,49 @@ proptest! {
         let denying: Vec<Rule> = rules.iter().filter(|rule| rule.action == Action::Deny).cloned().collect();
         let is_denied = !ran(denying, false);
         prop_assert!(!is_denied || !ran(rules, true));
+    }
+}
+
+/// A hook that says yes, that asks a component, and that replaces what came of the call.
+fn outsiders() -> Vec<HookEntry> {
+    let says = |text: &str| HookEntry::new(CommandHook::new(["/bin/sh", "-c", &format!("echo '{text}'")]));
+    vec![
+        says(r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#).on(Events::PRE),
+        says(r#"{"updatedOutput": "made up"}"#).on(Events::POST),
+        HookEntry::new(ComponentHook::file(guest("judge")).unwrap()),
+    ]
+}
+
+#[tokio::test]
+async fn no_program_and_no_component_allows_what_is_denied() {
+    let objections: [fn(RuntimeBuilder) -> RuntimeBuilder; 4] = [
+        |builder| builder.rule(Rule::deny("note")),
+        |builder| builder.rule(Rule::ask("note")),
+        |builder| builder.hook(objecting(1)),
+        |builder| builder.hook(objecting(2)),
+    ];
+    for object in objections {
+        for position in 0..outsiders().len() {
+            for is_first in [true, false] {
+                let runs = Arc::new(AtomicUsize::new(0));
+                let building = builder().native(note(&runs));
+                let added = outsiders().swap_remove(position);
+                let building =
+                    if is_first { object(building.hook(added)) } else { object(building).hook(added) };
+                let outcome = call(&built(building), "note", json!({ "text": "a" })).await;
+                assert_eq!(
+                    (outcome.status, runs.load(Ordering::Relaxed)),
+                    (Status::Denied, 0),
+                    "{outcome:?}"
+                );
+            }
+        }
+    }
+    for hook in outsiders() {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let outcome =
+            call(&built(builder().native(note(&runs)).hook(hook)), "note", json!({ "text": "a" })).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 1, "else it proves nothing: {outcome:?}");
     }
 }
 

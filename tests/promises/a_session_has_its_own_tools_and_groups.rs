@@ -240,6 +240,9 @@ async fn what_cannot_be_switched_on_is_told_with_what_can() {
     assert_eq!(nobody.error_kind(), Some(ErrorKind::ToolError));
     assert!(nobody.text().contains("session"), "{}", nobody.text());
     assert!(!runtime.list().iter().any(|tool| tool.name() == "git_log"), "it switched nothing on for all");
+    let is_offered =
+        |tools: Vec<Arc<toolcell::Tool>>| tools.iter().any(|tool| tool.name() == "activate_group");
+    assert!(is_offered(session.list()) && !is_offered(runtime.list()), "only to those who can use it");
     let without = built(grouped());
     assert!(without.get("activate_group").is_none(), "nobody asked for it");
 }

@@ -13,7 +13,7 @@ use super::names::component_name_fits;
 use super::problem::Problems;
 use super::raw_hook::{RawCacheScope, RawCounted, RawEvent, RawHook, RawHookKind};
 use super::validate::{Validator, count, reason};
-use crate::limits::{Limit, Limits, Origin};
+use crate::limits::{Limit, Limits, NOT_OF_HOOKS, Origin};
 
 /// Every kind's own keys; those that say which calls a hook applies to have all of them.
 const OWN_KEYS: [(RawHookKind, &[&str]); 5] = [
@@ -369,13 +369,13 @@ impl Validator<'_, '_> {
 
     /// Limits of a hook's cells. Its time is that of the hook, and what the engines are made for is one for all.
     fn hook_limits(&mut self, table: &Address, raw: BTreeMap<String, Amount>) -> Limits {
-        for name in ["timeout", "stack", "table_elements", "instances"] {
-            if raw.contains_key(name) {
-                let message = match name {
-                    "timeout" => "is the hook's own `timeout`; set that",
+        for limit in NOT_OF_HOOKS {
+            if raw.contains_key(limit.name()) {
+                let message = match limit {
+                    Limit::Timeout => "is the hook's own `timeout`; set that",
                     _ => "cannot be set for a hook",
                 };
-                self.problem(&table.key(name), message);
+                self.problem(&table.key(limit.name()), message);
             }
         }
         self.limits(table, raw)

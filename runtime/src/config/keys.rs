@@ -32,9 +32,12 @@ fn check_table(schema: &Value, table: &mut DeTable<'_>, address: &Address, check
         let here = address.key(key);
         let property = properties.and_then(|properties| properties.get(key.as_ref()));
         match property.or(others) {
+            // Known, and not to be set here: whoever validates it says why.
+            Some(Value::Bool(false)) if property.is_some() => {}
             Some(Value::Bool(false)) => {
-                let known = properties.into_iter().flat_map(|properties| properties.keys());
-                let message = refusal(key, &here, &known.map(String::as_str).collect::<Vec<_>>());
+                let known = properties.into_iter().flatten().filter(|(_, property)| !property.is_boolean());
+                let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
+                let message = refusal(key, &here, &known);
                 checker.problems.add(checker.document.line_of(&here), message);
                 unknown.push(key.to_string());
             }

@@ -25,6 +25,7 @@ mod protection;
 mod raw;
 mod raw_hook;
 mod raw_http;
+mod raw_limits;
 mod raw_mcp;
 mod raw_rule;
 mod raw_server;

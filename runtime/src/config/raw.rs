@@ -3,23 +3,22 @@
 //! The documentation of each field is its description in the JSON Schema that `toolcell config schema` prints, and
 //! that schema is also what `keys` checks a file's keys against: no list of keys is kept twice.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::amount::Amount;
 use super::audit::Detail;
 use super::component::RepairMode;
 use super::raw_hook::RawHook;
 use super::raw_http::RawHttp;
+use super::raw_limits::{RawLimits, RawRuntimeLimits};
 use super::raw_mcp::RawMcp;
 use super::raw_rule::RawRule;
 use super::raw_server::RawServer;
-use crate::limits::{Limit, Unit};
 use crate::policy::{Access, Action, StateScope};
 
 /// The configuration of toolcell.
@@ -221,76 +220,6 @@ pub(super) struct RawHints {
     pub(super) concurrency_safe: Option<bool>,
 }
 
-/// The limits of a component or a tool, by the names of [`Limit`].
-#[derive(Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub(super) struct RawLimits(pub(super) BTreeMap<String, Amount>);
-
-/// The limits of every call, and of the runtime as a whole.
-#[derive(Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub(super) struct RawRuntimeLimits(pub(super) BTreeMap<String, Amount>);
-
-/// The settings of `[limits]` that hold for the runtime as a whole, with their meaning.
-pub(super) const ADMISSION: [(&str, &str); 3] = [
-    ("concurrent_cells", "Cells that run at once. Default 32."),
-    ("max_waiting", "Calls that may wait for a cell. Default 1024."),
-    ("queue_timeout", "How long a call may wait for a cell before it is `busy`. Default \"30s\"."),
-];
-
-fn limit_properties(generator: &mut SchemaGenerator) -> Map<String, Value> {
-    let amount = generator.subschema_for::<Amount>();
-    let mut properties = Map::new();
-    for (limit, bounded) in Limit::described() {
-        let counted = match limit.unit() {
-            Unit::Time => "A duration",
-            Unit::Bytes => "A size",
-            Unit::Count => "A count",
-        };
-        let default = limit.format(limit.default_value());
-        let description = format!("{bounded} {counted}. Default \"{default}\".");
-        let mut property = amount.clone();
-        property.insert("description".to_owned(), description.into());
-        properties.insert(limit.name().to_owned(), property.into());
-    }
-    properties
-}
-
-fn closed_object(properties: Map<String, Value>) -> Schema {
-    let mut schema = Schema::default();
-    schema.insert("type".to_owned(), json!("object"));
-    schema.insert("properties".to_owned(), Value::Object(properties));
-    schema.insert("additionalProperties".to_owned(), json!(false));
-    schema
-}
-
-impl JsonSchema for RawLimits {
-    fn schema_name() -> Cow<'static, str> {
-        "Limits".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        closed_object(limit_properties(generator))
-    }
-}
-
-impl JsonSchema for RawRuntimeLimits {
-    fn schema_name() -> Cow<'static, str> {
-        "RuntimeLimits".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut properties = limit_properties(generator);
-        let amount = generator.subschema_for::<Amount>();
-        for (name, description) in ADMISSION {
-            let mut property = amount.clone();
-            property.insert("description".to_owned(), description.into());
-            properties.insert(name.to_owned(), property.into());
-        }
-        closed_object(properties)
-    }
-}
-
 /// The JSON Schema (2020-12) of `toolcell.toml`, without references.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -379,19 +308,6 @@ mod tests {
         ] {
             let value: Value = toml::from_str(text).unwrap();
             assert!(!validator.is_valid(&value), "{text}");
-        }
-    }
-
-    #[test]
-    fn every_limit_is_in_the_schema() {
-        let schema = schema();
-        for limit in Limit::ALL {
-            for table in
-                ["/properties/limits", "/properties/component/additionalProperties/properties/limits"]
-            {
-                let pointer = format!("{table}/properties/{}/description", limit.name());
-                assert!(schema.pointer(&pointer).is_some(), "{pointer}");
-            }
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::Amount;
-use super::raw::RawLimits;
+use super::raw_limits::RawHookLimits;
 
 /// A hook: what is asked, or done, before, around and after the calls that it applies to. The first is outermost.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -37,16 +37,16 @@ pub(super) struct RawHook {
     pub(super) path: Option<String>,
     /// Of a component: values that it reads through `wasi:config/store`.
     pub(super) config: Option<BTreeMap<String, String>>,
-    /// Of a component: what each time may consume. Default 64 MiB of memory, and of all else what tools have.
-    pub(super) limits: Option<RawLimits>,
+    /// Of a component: what each time may consume.
+    pub(super) limits: Option<RawHookLimits>,
     /// Of retry: how often a call runs at most, from 1 to 10. Default 3.
     pub(super) attempts: Option<Amount>,
     /// Of retry: the first pause, which doubles. Default "200ms".
     pub(super) delay: Option<Amount>,
     /// Of retry: the longest pause. Default "5s".
     pub(super) max_delay: Option<Amount>,
-    /// Of cache: how long a result stands. With it, results of all tools that change nothing are stored, without it only
-    /// of those that neither see files nor the time.
+    /// Of cache: how long a result stands. With it, results of all tools that change nothing are stored, until a call ends
+    /// that may have changed what they came from; without it only those of tools that neither see files nor the time.
     pub(super) ttl: Option<Amount>,
     /// Of cache: how many results are kept. Default 1024.
     pub(super) entries: Option<Amount>,
@@ -58,7 +58,8 @@ pub(super) struct RawHook {
     pub(super) calls: Option<Amount>,
     /// Of `rate_limit`: within which time.
     pub(super) per: Option<Amount>,
-    /// Of `rate_limit`: what is counted apart. Default all three; empty: nothing.
+    /// Of `rate_limit`: what is counted apart. Default all three; empty: nothing. Sessions are told apart for each user.
+    /// Where clients name their sessions, as with JSON lines, `session` bounds only those that mean well: leave it out.
     pub(super) by: Option<Vec<RawCounted>>,
 }
 

@@ -10,7 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::amount::Amount;
-use super::raw::{RawLimits, RawSecret};
+use super::raw::RawSecret;
+use super::raw_limits::RawLimits;
 
 /// A server of the Model Context Protocol whose tools are called like all others: a program, or an address.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

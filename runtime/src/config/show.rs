@@ -42,6 +42,11 @@ impl Config {
                     "limits.queue_timeout",
                     humantime::format_duration(self.admission.queue_timeout).to_string(),
                 ),
+                "batch_calls": self.place("limits.batch_calls", self.admission.batch_calls),
+                "batch_bytes": self.place(
+                    "limits.batch_bytes",
+                    Limit::ResultBytes.format(self.admission.batch_bytes),
+                ),
             },
             "output": {
                 "max_bytes": self.place("output.max_bytes", self.output.max_bytes),

@@ -159,9 +159,11 @@ impl Config {
         admission.concurrent_cells =
             cap_count("limits.concurrent_cells", admission.concurrent_cells, most.concurrent_cells);
         admission.max_waiting = cap_count("limits.max_waiting", admission.max_waiting, most.max_waiting);
+        admission.batch_calls = cap_count("limits.batch_calls", admission.batch_calls, most.batch_calls);
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let time = cap("limits.queue_timeout", nanos(admission.queue_timeout), nanos(most.queue_timeout));
         admission.queue_timeout = Duration::from_nanos(time);
+        admission.batch_bytes = cap("limits.batch_bytes", admission.batch_bytes, most.batch_bytes);
     }
 }
 
@@ -301,6 +303,8 @@ memory = "2GiB"
 timeout = "1s"
 concurrent_cells = 500
 queue_timeout = "1h"
+batch_calls = 100_000
+batch_bytes = "9GiB"
 [output]
 max_bytes = "9MiB"
 [audit]
@@ -371,23 +375,25 @@ tools = ["write_*"]
         let inert = config.restrict_untrusted();
         let told: Vec<String> = inert.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        toolcell.toml:33: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:21: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:22: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:23: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:24: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:26: `component.a.grant.http[0]`: is not reached, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:26: `component.a.grant.http[1]`: is not reached, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:27: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:17: `component.a.secrets.key`: is not read, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:30: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:31: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:35: `component.b`: is not loaded from outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:23: `component.a.grant.dirs[1]`: is granted for reading only, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:24: `component.a.grant.dirs[2]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:25: `component.a.grant.dirs[3]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:26: `component.a.grant.dirs[4]`: is not granted outside the file's folder, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:28: `component.a.grant.http[0]`: is not reached, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:28: `component.a.grant.http[1]`: is not reached, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:29: `component.a.grant.env`: is not granted, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:19: `component.a.secrets.key`: is not read, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:32: `component.a.tool.t.hints`: does not hold where it declares something to be safe, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:33: `component.a.tool.t.limits.fuel`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:5: `limits.memory`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:11: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:13: `audit`: no audit is kept, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:3: `policy.call_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
-        toolcell.toml:10: `output.max_bytes`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:12: `output.max_bytes`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:7: `limits.concurrent_cells`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:9: `limits.batch_calls`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         toolcell.toml:8: `limits.queue_timeout`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
+        toolcell.toml:10: `limits.batch_bytes`: is above its default and does not hold, since this file was found and is not trusted; look at it and run `toolcell trust`
         "#);
 
         let names: Vec<&str> = config.components.iter().map(|component| component.name.as_str()).collect();

@@ -11,7 +11,8 @@ use super::component::ComponentConfig;
 use super::document::{Address, Document};
 use super::keys;
 use super::problem::Problems;
-use super::raw::{self, ADMISSION, RawConfig, RawOutput};
+use super::raw::{self, RawConfig, RawOutput};
+use super::raw_limits::ADMISSION;
 use super::rules;
 use super::settings::{Config, OutputBounds};
 use crate::error::Result;
@@ -253,6 +254,14 @@ impl Validator<'_, '_> {
                 "max_waiting" => {
                     let count = count(&amount.0, 0, u64::from(u32::MAX));
                     admission.max_waiting = self.checked(&address, count).unwrap_or(admission.max_waiting);
+                }
+                "batch_calls" => {
+                    let count = count(&amount.0, 1, u64::from(u32::MAX));
+                    admission.batch_calls = self.checked(&address, count).unwrap_or(admission.batch_calls);
+                }
+                "batch_bytes" => {
+                    let bytes = Limit::ResultBytes.parse(&amount.0);
+                    admission.batch_bytes = self.checked(&address, bytes).unwrap_or(admission.batch_bytes);
                 }
                 _ => {
                     let count = count(&amount.0, 1, MAX_CELLS);

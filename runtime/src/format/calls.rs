@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Format;
 use crate::call::{Arguments, ToolCall};
+use crate::schema::outline;
 
 /// Characters of a provider's error that are told.
 const MAX_ERROR: usize = 300;
@@ -57,6 +58,27 @@ impl Format {
             (calls, _) => calls,
         };
         calls.map_err(|problem| Unreadable { format: self, problem })
+    }
+
+    /// The same of a message as its text, in which a call whose arguments cannot be read spoils no other: those of a key that
+    /// is there twice, of half a surrogate, of a number that is none or of too many levels. It is among the calls and ends
+    /// as `invalid_arguments`, where [`parse_calls`](Self::parse_calls) depends on what whoever read the value made of it.
+    ///
+    /// # Errors
+    /// As `parse_calls`, and when the text is no document of JSON, or a key is there twice outside of the calls.
+    pub fn read_calls(self, message: &str) -> Result<Vec<ToolCall>, Unreadable> {
+        let document =
+            outline(message, self.arguments_key()).map_err(|problem| Unreadable { format: self, problem })?;
+        self.parse_calls(&document.value)
+    }
+
+    /// The member in which a call has its arguments.
+    fn arguments_key(self) -> &'static str {
+        match self {
+            Self::OpenAi | Self::OpenAiResponses | Self::Mcp | Self::Toolcell => "arguments",
+            Self::Anthropic => "input",
+            Self::Gemini => "args",
+        }
     }
 
     /// Whether what was read says nothing of the message's format: no call at all, or such as are told by a name alone.
@@ -154,6 +176,7 @@ fn gemini(message: &Value) -> Calls {
         (Value::Array(parts), _) | (_, Some(Value::Array(parts))) => parts.as_slice(),
         // A turn that ended early has a role alone.
         (Value::Object(content), None) if content.contains_key("role") => &[],
+        (_, Some(Value::Null)) => &[],
         _ => return Err("`parts` is not there, or no list".to_owned()),
     };
     let mut calls = Vec::new();

@@ -125,6 +125,8 @@ fn what_is_no_call_is_passed_over() {
         (Format::Anthropic, json!({ "content": [{ "type": "text", "text": "x" }, { "type": "thinking" }] })),
         (Format::Gemini, json!({ "parts": [{ "text": "x" }, { "function_call": null }] })),
         (Format::Gemini, json!({ "candidates": [{ "content": { "role": "model" } }] })),
+        (Format::Gemini, json!({ "candidates": [{ "content": { "role": "model", "parts": null } }] })),
+        (Format::Gemini, json!({ "role": "model", "parts": null })),
         (Format::Mcp, json!([{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }])),
         (Format::Toolcell, json!({ "calls": [] })),
     ] {

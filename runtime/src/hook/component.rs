@@ -13,7 +13,7 @@ use super::guard::Unready;
 use super::{Events, Hook, HookCall, HookResult, HostHandle, Post, Pre, async_trait};
 use crate::call::{Content, Ended, Response, Returned};
 use crate::error::{Error, Result};
-use crate::limits::{EffectiveLimits, Limit, Limits};
+use crate::limits::{EffectiveLimits, HOOK_MEMORY, Limits, NOT_OF_HOOKS};
 use crate::output::EventSinks;
 use crate::sandbox::{
     CallContext, Cell, DirTemplate, Function, HttpAccess, Invocation, KeepGrant, Meter, Prepared, Sandbox,
@@ -21,9 +21,6 @@ use crate::sandbox::{
 };
 use crate::schema::Signature;
 use crate::tool::{LoadedComponent, LoadedHook, load_hook};
-
-/// What a hook's cell may take of memory: a judge of arguments needs little.
-const DEFAULT_MEMORY: u64 = 64 << 20;
 
 /// A component that exports `toolcell:tool/hook`, and is asked before and after calls.
 ///
@@ -76,13 +73,13 @@ impl ComponentHook {
     /// # Errors
     /// When it could not even begin under these, or they are ones that all cells share.
     pub fn limits(mut self, limits: Limits) -> Result<Self> {
-        for fixed in [Limit::Timeout, Limit::Stack, Limit::TableElements, Limit::Instances] {
+        for fixed in NOT_OF_HOOKS {
             if let Some((_, _, origin)) = limits.iter().find(|(limit, ..)| *limit == fixed) {
                 let message = format!("`{}` of a hook's component cannot be set", fixed.name());
                 return Err(Error::Limit { setting: origin.setting.to_string(), message });
             }
         }
-        let limits = Limits::resolve([&Limits::new().memory(DEFAULT_MEMORY), &limits]);
+        let limits = Limits::resolve([&Limits::new().memory(HOOK_MEMORY), &limits]);
         if let Some(hit) = self.component.footprint.beyond(&limits).into_iter().next() {
             let message = format!(
                 "the hook `{}` needs {} from its start, and {} is allowed",

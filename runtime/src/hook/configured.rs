@@ -24,7 +24,7 @@ impl HookEntry {
         if config.redacts {
             entry = entry.redacts();
         }
-        Ok(entry.on(Events { pre: config.pre, around: true, post: config.post }))
+        Ok(entry.on(Events { pre: config.pre, around: true, post: config.post, changed: true }))
     }
 }
 

@@ -67,7 +67,7 @@ impl HookEntry {
         self
     }
 
-    /// Only these of its methods.
+    /// Only these of its methods; what it is told of changes stays.
     #[must_use]
     pub fn on(mut self, events: Events) -> Self {
         let own = self.hook.events();
@@ -75,6 +75,8 @@ impl HookEntry {
             pre: own.pre && events.pre,
             around: own.around && events.around,
             post: own.post && events.post,
+            // It is about other calls than those that the hook is for.
+            changed: own.changed,
         };
         self
     }

@@ -57,6 +57,11 @@ pub trait Hook: Send + Sync + 'static {
         path.rsplit("::").next().unwrap_or(path)
     }
 
+    /// What it is set to, in a few words, for whoever asks what would become of a call. The default is nothing.
+    fn terms(&self) -> Option<String> {
+        None
+    }
+
     /// Which of its methods do anything; the others are not called. The default is all. With `post` among them, parts
     /// of a result reach nobody before `post` has spoken: it might replace them.
     fn events(&self) -> Events {
@@ -90,6 +95,12 @@ pub trait Hook: Send + Sync + 'static {
         let _ = (call, response);
         Ok(Post::Accept)
     }
+
+    /// After every run of a tool that can change something outside of its own call, in whatever way the run ended, and
+    /// whatever tools the hook is for. It must not block. Only for hooks with [`Events::CHANGES`]; the default is nothing.
+    fn changed(&self, tool: &Tool) {
+        let _ = tool;
+    }
 }
 
 /// Which methods of a hook do anything.
@@ -98,17 +109,21 @@ pub struct Events {
     pub(crate) pre: bool,
     pub(crate) around: bool,
     pub(crate) post: bool,
+    pub(crate) changed: bool,
 }
 
 impl Events {
-    /// All.
-    pub const ALL: Self = Self { pre: true, around: true, post: true };
+    const NONE: Self = Self { pre: false, around: false, post: false, changed: false };
+    /// `pre`, `around` and `post`.
+    pub const ALL: Self = Self { pre: true, around: true, post: true, changed: false };
     /// Only `pre`.
-    pub const PRE: Self = Self { pre: true, around: false, post: false };
+    pub const PRE: Self = Self { pre: true, ..Self::NONE };
     /// Only `around`.
-    pub const AROUND: Self = Self { pre: false, around: true, post: false };
+    pub const AROUND: Self = Self { around: true, ..Self::NONE };
     /// Only `post`.
-    pub const POST: Self = Self { pre: false, around: false, post: true };
+    pub const POST: Self = Self { post: true, ..Self::NONE };
+    /// Only `changed`.
+    pub const CHANGES: Self = Self { changed: true, ..Self::NONE };
 
     /// These and those of `other`.
     #[must_use]
@@ -117,6 +132,7 @@ impl Events {
             pre: self.pre || other.pre,
             around: self.around || other.around,
             post: self.post || other.post,
+            changed: self.changed || other.changed,
         }
     }
 }

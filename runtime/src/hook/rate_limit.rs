@@ -19,14 +19,28 @@ const MAX_COUNTED: usize = 16_384;
 pub enum Scope {
     /// Each tool.
     Tool,
-    /// Each session.
+    /// Each session of each user. It bounds clients that mean well: whoever chooses the names of its sessions has as many
+    /// allowances as it has names.
     Session,
     /// Each user.
     User,
 }
 
+impl Scope {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Session => "session of a user, whose name clients may choose",
+            Self::User => "user",
+        }
+    }
+}
+
 /// Bounds how often a tool runs: so many runs within a time, by default for each tool, session and user. What was not
 /// used is there for a burst, and comes back evenly.
+///
+/// What bounds a client that is not trusted is counted by what it cannot choose: by [`Scope::User`], where its entry says
+/// who it is, or [by](Self::by) nothing but the tool, or nothing at all.
 ///
 /// A run beyond it does not take place and ends as `busy`, with the time after which to try again; a
 /// [`RetryHook`](super::RetryHook) registered before this one waits for that where it can. It counts runs of the tool:
@@ -64,12 +78,13 @@ impl RateLimitHook {
     fn key(&self, call: &HookCall) -> [u8; 32] {
         let mut hasher = Sha256::new();
         for scope in &self.by {
-            let text = match scope {
-                Scope::Tool => Some(call.tool().name()),
-                Scope::Session => call.session(),
-                Scope::User => call.user(),
+            let parts = match scope {
+                Scope::Tool => [Some(call.tool().name()), None],
+                // Users may choose the same name.
+                Scope::Session => [call.session(), call.user()],
+                Scope::User => [call.user(), None],
             };
-            hasher.update(format!("{text:?}\n"));
+            hasher.update(format!("{parts:?}\n"));
         }
         hasher.finalize().into()
     }
@@ -109,6 +124,14 @@ fn make_room(full_at: &mut HashMap<[u8; 32], Instant>, now: Instant) {
 impl Hook for RateLimitHook {
     fn name(&self) -> &str {
         "rate_limit"
+    }
+
+    fn terms(&self) -> Option<String> {
+        let apart: Vec<&str> = self.by.iter().map(|scope| scope.words()).collect();
+        Some(match apart.as_slice() {
+            [] => format!("{}, all calls together", self.words),
+            apart => format!("{} for each {}", self.words, apart.join(", ")),
+        })
     }
 
     fn events(&self) -> Events {
@@ -155,6 +178,14 @@ mod tests {
         assert_eq!([at(60_000), at(60_000), at(60_000)], [Ok(()); 3]);
         assert!(at(60_000).is_err());
         assert_eq!(hook.count(key(2), start), Ok(()));
+    }
+
+    #[test]
+    fn it_says_what_is_counted_apart() {
+        let hook = RateLimitHook::new(3, Duration::from_secs(60));
+        let each = "tool, session of a user, whose name clients may choose, user";
+        assert_eq!(hook.terms(), Some(format!("3 in 1m for each {each}")));
+        assert_eq!(hook.by([]).terms().as_deref(), Some("3 in 1m, all calls together"));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Folders and files of the user's own, which nobody else writes and several processes share.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,12 @@ use crate::error::{Error, Result};
 
 /// Tens of thousands of entries; a longer file is not ours.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// How long somebody waits for a lock: others hold it for the time that a file takes to be written.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How soon a waiting one looks again.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Creates `folder`, for its owner alone, unless it is there, and checks that nobody else can write in it.
 ///
@@ -35,6 +42,11 @@ fn private(metadata: &Metadata) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Opens whatever is there: a pipe in the place of a file would else keep its reader waiting for somebody who writes.
+fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.custom_flags(i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default()).open(path)
+}
+
 /// A JSON file in a private folder, replaced as a whole, with a version.
 #[derive(Debug, Clone)]
 pub(super) struct PrivateFile {
@@ -49,6 +61,7 @@ enum Wrong {
     Damaged,
     OtherVersion,
     OpenToOthers,
+    NoFile,
 }
 
 impl Wrong {
@@ -57,6 +70,7 @@ impl Wrong {
             Self::Damaged => "it is damaged",
             Self::OtherVersion => "it is of another version",
             Self::OpenToOthers => "other users may have written it",
+            Self::NoFile => "it is no regular file",
         }
     }
 }
@@ -80,13 +94,33 @@ impl PrivateFile {
         &self.path
     }
 
-    /// Held by one process at a time, from reading to replacing; on a file of its own, since the file is replaced.
+    /// Held by one process at a time, from reading to replacing; on a file of its own, since the file is replaced. Blocks
+    /// for as long as others hold it, at most for [`PATIENCE`].
     pub(super) fn lock(&self) -> Result<File> {
+        self.lock_within(PATIENCE)
+    }
+
+    fn lock_within(&self, patience: Duration) -> Result<File> {
         let path = self.path.with_extension("lock");
-        let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = open.map_err(Error::file("create", &path))?;
-        file.lock().map_err(Error::file("lock", &path))?;
-        Ok(file)
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let file = open_at_once(&mut options, &path).map_err(Error::file("create", &path))?;
+        if !file.metadata().map_err(Error::file("read", &path))?.is_file() {
+            return Err(Error::file("lock", &path)(io::Error::other(Wrong::NoFile.words())));
+        }
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < patience => std::thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => {
+                    let patience = humantime::format_duration(patience);
+                    let held = format!("another process has held it for {patience}");
+                    return Err(Error::file("lock", &path)(io::Error::new(io::ErrorKind::TimedOut, held)));
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
+            }
+        }
     }
 
     /// The content; its default where there is no file.
@@ -99,12 +133,15 @@ impl PrivateFile {
 
     /// The content, or (inner) what is wrong with it.
     fn content<C: Default + DeserializeOwned>(&self) -> Result<std::result::Result<C, Wrong>> {
-        let file = match File::open(&self.path) {
+        let file = match open_at_once(OpenOptions::new().read(true), &self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(C::default())),
             Err(error) => return Err(Error::file("read", &self.path)(error)),
         };
         let metadata = file.metadata().map_err(Error::file("read", &self.path))?;
+        if !metadata.is_file() {
+            return Ok(Err(Wrong::NoFile));
+        }
         if private(&metadata).is_err() {
             return Ok(Err(Wrong::OpenToOthers));
         }
@@ -217,5 +254,38 @@ mod tests {
         let file = scratch.path().join("file");
         std::fs::write(&file, "").unwrap();
         assert!(ensure_private(&file).is_err());
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_no_longer_than_it_may_be() {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = PrivateFile::new(scratch.path().join("a.json"), "");
+        let held = file.lock().unwrap();
+        let error = file.lock_within(Duration::from_millis(20)).unwrap_err().to_string();
+        assert!(error.contains("another process has held it for 20ms"), "{error}");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| file.lock_within(Duration::from_secs(60)).map(drop));
+            drop(held);
+            waiting.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in ["a.json", "a.lock"] {
+            let path = scratch.path().join(name);
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        }
+        let file = PrivateFile::new(scratch.path().join("a.json"), "");
+        assert!(file.put_damaged_aside::<Vec<u8>>().unwrap().is_some(), "it can be put aside");
+        std::fs::rename(scratch.path().join("a.json.damaged"), scratch.path().join("a.json")).unwrap();
+        assert!(file.read::<Vec<u8>>().unwrap_err().to_string().contains("no regular file"));
+        // Without a reader it cannot be opened for writing, with one it is still no file.
+        assert!(file.lock().is_err());
+        let lock = scratch.path().join("a.lock");
+        let _reader = open_at_once(OpenOptions::new().read(true), &lock).unwrap();
+        assert!(file.lock().unwrap_err().to_string().contains("no regular file"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -9,12 +10,18 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 /// More descendants than this are a bomb; the others are met in the next round, or with their group.
 const MAX_DESCENDANTS: usize = 1000;
 
-/// Rounds in which descendants are looked for, and the pause between them: what is killed is gone within a few, and
-/// whoever drops a call waits no longer than this for one that hangs in the kernel.
+/// Rounds in which descendants are looked for, and the pause between them: what is killed is gone within a few, and nobody
+/// waits longer than this for one that hangs in the kernel.
 const ROUNDS: usize = 100;
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// A program with its process group; dropping it ends both.
+/// How long a process that exits waits for the groups that it has dropped: longer than the rounds of all that one call has.
+const EXITING: Duration = Duration::from_secs(1);
+
+/// How many groups are being killed, and who waits for them.
+static KILLING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// A program with its process group; dropping it ends both, moments later.
 pub(crate) struct Group(Option<Child>);
 
 impl Group {
@@ -49,14 +56,49 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let Some(mut child) = self.0.take() else { return };
-        kill(&child);
-        if matches!(child.try_wait(), Ok(None)) {
-            // It dies within moments, unless it hangs in the kernel. Nobody who drops a call waits for that.
-            let reap = move || drop(child.wait());
-            let _ = std::thread::Builder::new().name("toolcell-reaper".to_owned()).spawn(reap);
+        let Some(child) = self.0.take() else { return };
+        // Killing takes pauses, and whoever drops a call may be driving others.
+        let killing = Killing::begin();
+        let child = Arc::new(Mutex::new(Some(child)));
+        let theirs = Arc::clone(&child);
+        let work = move || end(&theirs, killing);
+        if std::thread::Builder::new().name("toolcell-reaper".to_owned()).spawn(work).is_err() {
+            end(&child, Killing::begin());
         }
     }
+}
+
+/// Kills a group, and reaps its leader. It dies within moments, unless it hangs in the kernel, which nobody waits for.
+fn end(child: &Mutex<Option<Child>>, killing: Killing) {
+    let Some(mut child) = child.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    kill(&child);
+    drop(killing);
+    let _ = child.wait();
+}
+
+/// Counts while a group is being killed.
+struct Killing(());
+
+impl Killing {
+    fn begin() -> Self {
+        *KILLING.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self(())
+    }
+}
+
+impl Drop for Killing {
+    fn drop(&mut self) {
+        let mut count = KILLING.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *count = count.saturating_sub(1);
+        KILLING.1.notify_all();
+    }
+}
+
+/// Waits until the programs of all calls, hooks and servers that were dropped are killed, at most for a second. A process
+/// that is about to exit calls it: what it leaves sooner may leave some of these behind.
+pub fn wait_for_killed() {
+    let count = KILLING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(KILLING.1.wait_timeout_while(count, EXITING, |count| *count > 0));
 }
 
 /// Kills everything in the group of `leader`, which must not have been reaped, and what left the group and is still below
@@ -121,4 +163,31 @@ fn children(parent: Pid) -> Vec<Pid> {
         list.split(' ').filter_map(|number| number.trim().parse().ok()).collect::<Vec<i32>>()
     });
     numbers.filter_map(Pid::from_raw).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_is_killed_elsewhere_and_can_be_waited_for() {
+        use std::os::unix::process::CommandExt as _;
+        let groups: Vec<Group> = (0..20)
+            .map(|_| {
+                let mut command = Command::new("sh");
+                command.args(["-c", "sleep 1000 & wait"]).process_group(0).stdin(Stdio::null());
+                Group::of(command.spawn().unwrap())
+            })
+            .collect();
+        let leaders: Vec<Pid> = groups.iter().map(|group| group.leader().unwrap()).collect();
+        drop(groups);
+        wait_for_killed();
+        for leader in leaders {
+            assert!(matches!(state(leader), None | Some('Z' | 'X')), "{:?}", state(leader));
+        }
+    }
 }

@@ -22,6 +22,7 @@ use rustix::process::{getpid, set_child_subreaper};
 
 use crate::config::{HOOK_PATH, find_program};
 pub(crate) use group::Group;
+pub use group::wait_for_killed;
 
 /// Shared by those who start programs, and held alone by who must not be interrupted by a fork.
 static STARTS: RwLock<()> = RwLock::new(());

@@ -31,6 +31,11 @@ impl Door {
         Self { cells: Arc::new(Semaphore::new(cells)), waiting: AtomicU32::new(0), admission }
     }
 
+    /// What is allowed at once, and of one batch.
+    pub fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
     /// How many cells there are, at least one.
     pub fn cells(&self) -> usize {
         usize::try_from(self.admission.concurrent_cells.max(1)).unwrap_or(usize::MAX)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::decide::Reason;
+use super::turns::Turn;
 use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{Action, CallError, ErrorKind, Outcome, Step, Verdict, Warning};
@@ -63,6 +64,13 @@ impl Asking<'_> {
         match self.shared.approver.as_ref().filter(|approver| approver.is_there()) {
             None => Err(self.pend(question, everybodys, verdicts).await),
             Some(approver) => {
+                if let Some(turn) = self.call.turn.as_ref().filter(|_| approver.is_asked_in_order()) {
+                    let before = async {
+                        turn.comes().await;
+                        Ok(())
+                    };
+                    self.whole.within_anywhere(before).await?;
+                }
                 let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));
                 let answered = async { Ok(asked.await.unwrap_or(Answer::Deny(None))) };
                 let answer = self.whole.within_anywhere(answered).await?;
@@ -154,6 +162,9 @@ impl Asking<'_> {
                 "every call of `{tool}` of component `{component}`, as it is now, that its rule asks about ({})",
                 words.join("; and ")
             ));
+        }
+        if let Some((nth, calls)) = self.call.turn.as_ref().map(Turn::place) {
+            question = question.of_batch(nth, calls);
         }
         match self.call.session.state.name() {
             Some(session) => question.session(session),

@@ -3,14 +3,18 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
+use super::json_bytes::json_bytes;
+use super::turns::{Turn, Turns};
 use super::{Runtime, Session};
-use crate::call::{CallError, ErrorKind, Event, Outcome, ToolCall};
+use crate::call::{CallError, ErrorKind, Event, LimitHit, Outcome, ToolCall};
+use crate::limits::{Limit, advice};
 
 /// Calls of one batch that run at once; more would wait for cells that other callers could have had.
 const TOGETHER: usize = 8;
@@ -23,6 +27,10 @@ impl Runtime {
     /// more than there are cells; every other call waits for all before it, and all after it wait for it, so that a
     /// read after a write sees it. A failure stops nothing. A call without an id, or with one that an earlier call has,
     /// is refused with `invalid_arguments`: its outcome could not be told from another.
+    ///
+    /// A batch is bounded by [`Admission`](crate::Admission): calls after the thousandth, and those that have not
+    /// begun when the results before them have 64 MiB together, are refused with `resource_limit`. An approver that wants its
+    /// questions [one at a time](crate::policy::Approver::is_asked_in_order) gets them in the order of the calls.
     ///
     /// Nothing runs until the batch is awaited, and nothing is spawned: tools that compute take turns on the thread
     /// that awaits, while those with directories have threads of their own.
@@ -91,43 +99,48 @@ impl Batch {
 
     async fn run(mut self) -> Vec<Outcome> {
         let calls = std::mem::take(&mut self.calls);
-        let refusals = without_own_id(&calls);
-        let mut outcomes = Vec::with_capacity(calls.len());
+        let (refusals, turns) = (without_own_id(&calls), Turns::of(calls.len()));
+        let mut outcomes = Outcomes { all: Vec::with_capacity(calls.len()), bytes: 0 };
         let mut together = VecDeque::new();
-        for (call, refusal) in calls.into_iter().zip(refusals) {
+        for (at, (call, refusal)) in calls.into_iter().zip(refusals).enumerate() {
             // A refused call and one of a tool that is not there change nothing.
             let is_barrier = refusal.is_none()
+                && at < self.most_calls()
                 && self.session.get(&call.name).is_some_and(|tool| !tool.runs_beside_others());
+            let next = Next { at, call, refusal };
             if is_barrier {
-                outcomes.extend(self.together(std::mem::take(&mut together)).await);
-                outcomes.push(self.one(call, refusal).await);
+                self.together(std::mem::take(&mut together), &turns, &mut outcomes).await;
+                self.together(VecDeque::from([next]), &turns, &mut outcomes).await;
             } else {
-                together.push_back((call, refusal));
+                together.push_back(next);
             }
         }
-        outcomes.extend(self.together(together).await);
-        outcomes
+        self.together(together, &turns, &mut outcomes).await;
+        outcomes.all
     }
 
     /// Calls at the same time, a bounded number of them.
-    async fn together(&self, mut waiting: VecDeque<(ToolCall, Option<CallError>)>) -> Vec<Outcome> {
+    async fn together(&self, mut waiting: VecDeque<Next>, turns: &Arc<Turns>, outcomes: &mut Outcomes) {
         let width = TOGETHER.min(self.session.runtime.shared.door.cells());
         let mut running = Vec::new();
-        let mut outcomes: Vec<Option<Outcome>> = waiting.iter().map(|_| None).collect();
-        let mut next = 0;
+        let mut ended: Vec<Option<Outcome>> = waiting.iter().map(|_| None).collect();
+        let mut place = 0;
+        let bytes = &mut outcomes.bytes;
         poll_fn(|context| {
             loop {
                 while running.len() < width
-                    && let Some((call, refusal)) = waiting.pop_front()
+                    && let Some(next) = waiting.pop_front()
                 {
-                    running.push((next, Box::pin(self.one(call, refusal))));
-                    next += 1;
+                    let turn = turns.turn(next.at);
+                    running.push((place, Box::pin(self.one(next, turn, *bytes))));
+                    place += 1;
                 }
                 let before = running.len();
                 running.retain_mut(|(at, one)| match one.as_mut().poll(context) {
                     Poll::Pending => true,
                     Poll::Ready(outcome) => {
-                        if let Some(place) = outcomes.get_mut(*at) {
+                        *bytes = bytes.saturating_add(json_bytes(&outcome, u64::MAX));
+                        if let Some(place) = ended.get_mut(*at) {
                             *place = Some(outcome);
                         }
                         false
@@ -143,22 +156,70 @@ impl Batch {
             }
         })
         .await;
-        outcomes.into_iter().flatten().collect()
+        outcomes.all.extend(ended.into_iter().flatten());
     }
 
-    async fn one(&self, call: ToolCall, refusal: Option<CallError>) -> Outcome {
-        let refusal = refusal.or_else(|| {
+    async fn one(&self, next: Next, turn: Turn, bytes: u64) -> Outcome {
+        let Next { at, call, refusal } = next;
+        let refusal = refusal.or_else(|| self.beyond(at, bytes)).or_else(|| {
             let why = "the batch was cancelled before this call began";
             self.cancel.is_cancelled().then(|| CallError::new(ErrorKind::Cancelled, why))
         });
         let sink = self.listeners.0.as_ref().and_then(|listener| listener(&call));
-        let call = self.session.call(call).cancel(self.cancel.clone()).refused(refusal);
+        let call = self.session.call(call).cancel(self.cancel.clone()).refused(refusal).turn(turn);
         let call = sink.into_iter().fold(call, super::Call::events);
         match self.timeout {
             Some(timeout) => call.timeout(timeout).await,
             None => call.await,
         }
     }
+
+    fn most_calls(&self) -> usize {
+        usize::try_from(self.session.runtime.shared.door.admission().batch_calls).unwrap_or(usize::MAX)
+    }
+
+    /// Why a call is not made, if the batch has too many or the results before it too many `bytes`.
+    fn beyond(&self, at: usize, bytes: u64) -> Option<CallError> {
+        let admission = self.session.runtime.shared.door.admission();
+        let nth = at.saturating_add(1);
+        let (name, allowed, used, what) = if nth > self.most_calls() {
+            (
+                "batch_calls",
+                admission.batch_calls.to_string(),
+                nth.to_string(),
+                "calls of one message are made",
+            )
+        } else if bytes > admission.batch_bytes {
+            let format = |bytes| Limit::ResultBytes.format(bytes);
+            let allowed = format(admission.batch_bytes);
+            ("batch_bytes", allowed, format(bytes), "are kept of the results of one message")
+        } else {
+            return None;
+        };
+        let message = format!(
+            "this call was not made: at most {allowed} {what}, and it is call {nth}; make it again in a later message"
+        );
+        let setting = format!("limits.{name}");
+        let origin = self.session.runtime.shared.loaded().config.origin(&setting);
+        let mut hit = LimitHit::new(name, allowed, used, setting);
+        hit.at = origin.at.as_ref().map(ToString::to_string);
+        Some(CallError::new(ErrorKind::ResourceLimit, message).help(advice(&hit)).limit(hit))
+    }
+}
+
+/// A call that has not begun.
+struct Next {
+    at: usize,
+    call: ToolCall,
+    /// Why it is not made, where that is known before.
+    refusal: Option<CallError>,
+}
+
+/// The outcomes so far.
+struct Outcomes {
+    all: Vec<Outcome>,
+    /// What they have as JSON.
+    bytes: u64,
 }
 
 impl IntoFuture for Batch {

@@ -22,7 +22,7 @@ pub struct Explanation {
     pub repaired: Vec<Repair>,
     /// What the rules say about them, before any hook; a hook or a stored approval may say otherwise.
     pub decision: Option<Decision>,
-    /// The hooks that would be asked, in order; none was.
+    /// The hooks that would be asked, in order, by name and what they are set to; none was.
     pub hooks: Vec<String>,
     /// The limits that would hold.
     pub limits: Option<Arc<EffectiveLimits>>,

@@ -18,6 +18,7 @@ mod forgetting;
 mod groups;
 mod hidden;
 mod host;
+mod json_bytes;
 mod loading;
 mod passage;
 mod path;
@@ -26,6 +27,8 @@ mod reload;
 mod remotes;
 mod runs;
 mod session;
+mod told;
+mod turns;
 mod whole;
 
 use std::future::{Future, IntoFuture};
@@ -60,6 +63,7 @@ use admission::Door;
 use forgetting::Forgetting;
 use loading::Loading;
 use session::SessionState;
+use turns::Turn;
 
 /// Runs tools. Cheap to clone; usable from any thread, under any executor or none; never needs one to be dropped.
 #[derive(Clone)]
@@ -262,6 +266,8 @@ pub struct Call {
     events: EventSinks,
     /// Why it does not even begin; it is recorded all the same.
     refusal: Option<Box<CallError>>,
+    /// Its place in a batch.
+    turn: Option<Turn>,
     deterministic: Option<Deterministic>,
     /// The recording that is made or replayed.
     tape: Option<Tape>,
@@ -276,6 +282,7 @@ impl Call {
             cancel: CancellationToken::new(),
             events: EventSinks::default(),
             refusal: None,
+            turn: None,
             deterministic: None,
             tape: None,
         }
@@ -284,6 +291,18 @@ impl Call {
     fn refused(mut self, refusal: Option<CallError>) -> Self {
         self.refusal = refusal.map(Box::new);
         self
+    }
+
+    fn turn(mut self, turn: Turn) -> Self {
+        self.turn = Some(turn);
+        self
+    }
+
+    /// Lets the calls after it in its batch ask: nobody is to be asked about this one any more.
+    fn is_decided(&self) {
+        if let Some(turn) = &self.turn {
+            turn.is_over();
+        }
     }
 
     /// Lowers the time that the cell may take; a longer one than the tool's limit changes nothing.

@@ -150,6 +150,7 @@ impl Passage {
         if self.keeps_record() {
             Box::pin(self.ruled(shared, &placed, whole, &arguments, &arguments)).await?;
         }
+        call.is_decided();
         let meta = meta(call);
         let (tool, events) = (&placed.tool, call.events.clone());
         let runs = Runs { shared, call, tool, limits: &limits, whole, meta: &meta, events };
@@ -186,6 +187,7 @@ impl Passage {
             let asking = Asking { shared, call, whole, tool, arguments, reasons, rules };
             asking.decide(&mut self.outcome, &mut self.verdicts).await?;
         }
+        call.is_decided();
         self.hooked(shared, call, whole, &placed, limits, hooked).await
     }
 
@@ -280,7 +282,7 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
                     explanation.repaired = repaired;
                 }
             }
-            explanation.hooks = placed.hooks.names();
+            explanation.hooks = placed.hooks.named();
             explanation.limits = Some(limits);
             explanation.tool = Some(Arc::clone(&placed.tool));
         }

@@ -196,7 +196,7 @@ impl Runtime {
             later.push("limits.stack");
         }
         if new.admission != old.admission {
-            later.push("limits.concurrent_cells, max_waiting or queue_timeout");
+            later.push("limits.concurrent_cells, max_waiting, queue_timeout, batch_calls or batch_bytes");
         }
         if new.audit != old.audit {
             later.push("audit");

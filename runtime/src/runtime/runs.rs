@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::checking::as_announced;
+use super::json_bytes::json_bytes;
+use super::told::Told;
 use super::whole::Whole;
 use super::{Call, Shared};
 use crate::call::{CallError, Denial, Ended, ErrorKind, Event, Outcome, Returned};
@@ -44,6 +46,7 @@ pub(super) struct Runs<'a> {
 impl Runs<'_> {
     /// One run: a place, the native code, the cell. `events` are who listens to it.
     pub async fn once(&self, arguments: Value, events: EventSinks) -> Ended {
+        let _told = Told::of(&self.shared.registry, self.tool);
         let redactor = self.tool.redactor();
         let events = events.redacting(redactor);
         let mut ended = self.unredacted(arguments, events.clone()).await;
@@ -296,30 +299,6 @@ pub(super) fn bounded(mut ended: Ended, limits: &EffectiveLimits) -> Ended {
         ended.end = Err(error);
     }
     ended
-}
-
-/// The bytes of a value as JSON, counted little further than `enough`.
-fn json_bytes(value: &impl serde::Serialize, enough: u64) -> u64 {
-    let mut counted = Counted { bytes: 0, enough };
-    // What cannot be written further has been counted as far as it goes.
-    let _ = serde_json::to_writer(&mut counted, value);
-    counted.bytes
-}
-
-struct Counted {
-    bytes: u64,
-    enough: u64,
-}
-
-impl std::io::Write for Counted {
-    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
-        self.bytes = self.bytes.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
-        if self.bytes > self.enough { Err(std::io::ErrorKind::Other.into()) } else { Ok(piece.len()) }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// The runs that hooks may ask for: any number of them.

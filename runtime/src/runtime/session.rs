@@ -209,9 +209,14 @@ impl Session {
         self.get(name).map(|tool| tool.grant())
     }
 
-    /// The tools that it can call, in the order of their names.
+    /// The tools that it can call, in the order of their names. A tool that switches groups on for a session is none of
+    /// those of calls without a session.
     pub fn list(&self) -> Vec<Arc<Tool>> {
-        let active = self.all().into_iter().filter(|placed| self.is_active(&placed.tool));
+        let is_of_nobody = |tool: &Tool| tool.switches_groups() && self.state.name().is_none();
+        let active = self
+            .all()
+            .into_iter()
+            .filter(|placed| self.is_active(&placed.tool) && !is_of_nobody(&placed.tool));
         active.filter_map(|placed| self.narrowed(placed).ok()).map(|placed| self.shown(&placed)).collect()
     }
 

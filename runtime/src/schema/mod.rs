@@ -21,6 +21,7 @@ mod lift;
 mod lower;
 mod mend;
 mod names;
+mod outline;
 mod parse;
 mod path;
 mod pattern;
@@ -42,6 +43,8 @@ pub use lift::{LiftError, Lifted, lift_bounded, lift_bytes, lift_result, lift_sc
 pub use lower::{lower, lower_bytes};
 pub(crate) use names::printable;
 pub use names::{BadName, MAX_NAME_BYTES, nearest, tool_name};
+pub(crate) use outline::outline;
+pub(crate) use parse::read_strictly;
 pub use parse::{Bounds, ParseError, accept_arguments, parse_arguments};
 pub use pattern::Pattern;
 pub(crate) use pattern::{MAX_FOREIGN_BYTES, compiled_pattern};

@@ -17,7 +17,7 @@ use super::validate::type_of;
 use crate::call::Repair;
 
 /// serde_json gives up at 128 by itself.
-const DEEPEST: usize = 120;
+pub(super) const DEEPEST: usize = 120;
 
 /// What the visitor says about depth, told from syntax errors by this text.
 const TOO_DEEP: &str = "nested too deeply";
@@ -177,6 +177,19 @@ fn check_bounds(value: &Value, bounds: Bounds) -> Result<(), ParseError> {
         }
     }
     Ok(())
+}
+
+/// One JSON value of which every reader reads the same: no key is there twice.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub(crate) fn read_strictly(text: &str) -> Result<Value, String> {
+    strict(text, DEEPEST).map_err(|error| match error {
+        ParseError::Syntax { line, column, problem, .. } => {
+            format!("{problem} at line {line} column {column}")
+        }
+        _ => TOO_DEEP.to_owned(),
+    })
 }
 
 /// One JSON value and nothing after it.

@@ -73,6 +73,10 @@ impl Approver for Terminal {
     fn name(&self) -> &str {
         "terminal"
     }
+
+    fn is_asked_in_order(&self) -> bool {
+        true
+    }
 }
 
 /// Asks on `terminal` while somebody waits for the answer. Whatever is unclear is a no.
@@ -133,7 +137,8 @@ fn meant(line: &str, question: &Question) -> Option<Answer> {
 
 fn shown(question: &Question) -> String {
     let Question { tool, component, digest, .. } = question;
-    let mut shown = format!("\nMay {tool} run? It is of component {component}, {digest}\n");
+    let mut shown = question.shown_call().map(|call| format!("\n{call}")).unwrap_or_default();
+    shown.push_str(&format!("\nMay {tool} run? It is of component {component}, {digest}\n"));
     for reason in &question.reasons {
         shown.push_str(&format!("  since {} ({})\n", reason.text, reason.source));
     }
@@ -232,6 +237,16 @@ mod tests {
         let (shown, answer) = asked(&question().by_rule("any call of `write_file`").session("s"), b"y\n");
         assert_eq!(answer, Answer::Once);
         insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn a_question_names_its_call_where_there_are_several() {
+        let of = |id: serde_json::Value| shown(&question().call(&id).of_batch(2, 3));
+        let first_line = |text: String| text.trim_start().lines().next().unwrap().to_owned();
+        assert_eq!(first_line(of(json!("toolu_1"))), "Call 2 of 3, with the id \"toolu_1\"");
+        let odd = first_line(of(json!(format!("\u{1b}[2J\u{202e}{}", "x".repeat(500)))));
+        assert!(!odd.contains(['\u{1b}', '\u{202e}']) && odd.len() < 120, "{odd}");
+        assert_eq!(shown(&question().call(&json!("a")).of_batch(1, 1)), shown(&question()));
     }
 
     #[test]

@@ -5,10 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde::de::IgnoredAny;
-use serde_json::Value;
-use toolcell::Outcome;
 use toolcell::format::Format;
-use toolcell::schema::{Bounds, ParseError, RepairMode, parse_arguments};
+use toolcell::{Outcome, ToolCall};
 
 use crate::arguments::{metadata, read};
 use crate::export::format_names;
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &BatchArgs) -> anyhow::Result<ExitCode> {
         let file = std::fs::File::open(name).with_context(|| format!("cannot read {name}"))?;
         (name, read(name, file)?)
     };
-    let calls = args.format.parse_calls(&document(name, &text)?).with_context(|| name.to_owned())?;
+    let calls = calls(args.format, name, &text)?;
     let meta = metadata(&args.meta)?;
     let toolset = args.tools.open()?;
     let runtime = toolset.runtime()?;
@@ -86,30 +84,16 @@ fn say_unanswered(format: Format, outcomes: &[Outcome]) {
     }
 }
 
-/// One JSON value, by the reader of arguments: a key that is there twice would be read in two ways.
-fn document(name: &str, text: &str) -> anyhow::Result<Value> {
+/// The calls of one message. What is wrong with one of them is told when it is made, and the others run.
+fn calls(format: Format, name: &str, text: &str) -> anyhow::Result<Vec<ToolCall>> {
     if text.trim().is_empty() {
         bail!("{name} is empty; give it one message of a model, as JSON");
     }
     if text.trim_start().starts_with("data:") || text.trim_start().starts_with("event:") {
         bail!("{name} is a stream of events; ask the model's provider for a whole answer, without `stream`");
     }
-    let wrapped = format!("{{\"document\":\n{text}\n}}");
-    let bounds = Bounds { bytes: wrapped.len(), depth: 120 };
-    match parse_arguments(&wrapped, bounds, RepairMode::Off) {
-        Ok((Value::Object(mut object), _)) if object.len() == 1 => {
-            object.shift_remove("document").with_context(|| format!("{name} is not one JSON document"))
-        }
-        Err(ParseError::TooDeep { .. }) => bail!("{name} nests too deeply"),
-        Err(ParseError::Syntax { line, column, problem, .. }) => {
-            refuse_syntax(name, text)?;
-            bail!("{name} is not valid JSON: {problem} at line {} column {column}", line.saturating_sub(1))
-        }
-        _ => {
-            refuse_syntax(name, text)?;
-            bail!("{name} is not one JSON document")
-        }
-    }
+    refuse_syntax(name, text)?;
+    format.read_calls(text).with_context(|| name.to_owned())
 }
 
 /// What is wrong with a text that is not one document of JSON, by where it is in the text.
@@ -130,13 +114,11 @@ fn refuse_syntax(name: &str, text: &str) -> anyhow::Result<()> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn a_document_is_one_value_read_strictly() {
-        assert_eq!(document("f", " [1] ").unwrap(), json!([1]));
+    fn a_message_is_one_document() {
+        assert_eq!(calls(Format::Toolcell, "f", r#" [{"id": 1, "name": "t"}] "#).unwrap().len(), 1);
         for (text, told) in [
             ("", "f is empty"),
             (" \n", "f is empty"),
@@ -147,11 +129,21 @@ mod tests {
             ("{\n}\n{}", "goes on after one JSON document, at line 3"),
             ("event: message_start\ndata: {}", "a stream of events"),
             ("data: {}", "a stream of events"),
-            ("[{\"input\":{\"a\":1,\"a\":2}}]", "duplicate key `a` at line 1"),
-            (&"[".repeat(200), "nests too deeply"),
+            ("{\"calls\":[],\"calls\":[]}", "outside of its calls: `calls`"),
+            (&"[".repeat(200), "EOF while parsing"),
         ] {
-            let error = document("f", text).unwrap_err().to_string();
+            let error = format!("{:#}", calls(Format::Toolcell, "f", text).unwrap_err());
             assert!(error.contains(told), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_broken_call_spoils_no_other() {
+        let text = r#"{"content": [
+            {"type": "tool_use", "id": "a", "name": "t", "input": {"x": 1, "x": 2}},
+            {"type": "tool_use", "id": "b", "name": "t", "input": {"x": 1}}
+        ]}"#;
+        let calls = calls(Format::Anthropic, "f", text).unwrap();
+        assert_eq!(calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>(), ["a", "b"]);
     }
 }

@@ -88,5 +88,6 @@ fn main() -> ExitCode {
     }));
     #[cfg(feature = "otel")]
     spans::end(exporter);
+    toolcell::wait_for_killed();
     ended.unwrap_or_else(|_| failure::panicked(&PANIC.lock().unwrap_or_else(PoisonError::into_inner)))
 }

@@ -70,6 +70,8 @@ handles = 50
 concurrent_cells = 4
 max_waiting = 0
 queue_timeout = "0s"
+batch_calls = 7
+batch_bytes = "1MiB"
 [output]
 max_bytes = "4KiB"
 max_lines = 100
@@ -110,8 +112,9 @@ path = "tools"
     assert_eq!(config.call_timeout_origin.at.as_deref(), Some("toolcell.toml:3"));
     for (setting, at) in [
         ("limits.max_waiting", Some("toolcell.toml:9")),
-        ("output.max_lines", Some("toolcell.toml:13")),
-        ("component.files.grant.env", Some("toolcell.toml:28")),
+        ("limits.batch_calls", Some("toolcell.toml:11")),
+        ("output.max_lines", Some("toolcell.toml:15")),
+        ("component.files.grant.env", Some("toolcell.toml:30")),
         ("component.mine.grant.env", None),
     ] {
         assert_eq!(config.origin(setting).at.as_deref(), at, "{setting}");
@@ -119,8 +122,10 @@ path = "tools"
     let limits = Limits::resolve([&config.limits]);
     assert_eq!((limits.timeout(), limits.fuel()), (Duration::from_secs(5), None));
     assert_eq!(limits.get(Limit::Handles), 50);
-    let Admission { concurrent_cells, max_waiting, queue_timeout, .. } = config.admission;
+    let Admission { concurrent_cells, max_waiting, queue_timeout, batch_calls, batch_bytes } =
+        config.admission;
     assert_eq!((concurrent_cells, max_waiting, queue_timeout), (4, 0, Duration::ZERO));
+    assert_eq!((batch_calls, batch_bytes), (7, 1 << 20));
     assert_eq!((config.output.max_bytes, config.output.max_lines), (4096, 100));
 
     let names: Vec<&str> = config.components.iter().map(|component| component.name.as_str()).collect();
@@ -133,7 +138,7 @@ path = "tools"
     assert_eq!(dirs, [src, notes]);
     let (_, origin) = files.dirs().nth(1).unwrap();
     assert_eq!(&*origin.setting, "component.files.grant.dirs[1]");
-    assert_eq!(origin.at.as_deref(), Some("toolcell.toml:26"));
+    assert_eq!(origin.at.as_deref(), Some("toolcell.toml:28"));
     assert_eq!(files.grant.env.get("LANG").map(String::as_str), Some("C.UTF-8"));
     assert_eq!(files.grant.config.get("city").map(String::as_str), Some("Oslo"));
     let grep = files.tool_settings.get("grep").unwrap();
@@ -141,7 +146,7 @@ path = "tools"
     let effective = Limits::resolve([&config.limits, &files.limits, &grep.limits]);
     let hit = effective.hit(Limit::Timeout, 2_000_000_000);
     assert_eq!(hit.setting, "component.files.tool.grep.limits.timeout");
-    assert_eq!(hit.at.as_deref(), Some("toolcell.toml:34"));
+    assert_eq!(hit.at.as_deref(), Some("toolcell.toml:36"));
     assert_eq!(effective.get(Limit::Memory), 64 << 20);
     assert_eq!(mine.source, Source::File(project.path().join("tool.wasm")));
     assert_eq!(more.source, Source::Folder(project.path().join("tools")));

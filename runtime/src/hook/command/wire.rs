@@ -7,6 +7,7 @@ use super::program::{Ending, Finished};
 use crate::call::Response;
 use crate::hook::{HookCall, Post, Pre};
 use crate::output::{clean, clean_bytes};
+use crate::schema::read_strictly;
 use crate::tool::Tool;
 
 /// The exit code that refuses.
@@ -122,8 +123,11 @@ fn said(finished: &Finished, event: &'static str) -> Result<Option<Said>, Unfit>
     if !finished.stdout.trim_ascii_start().starts_with(b"{") {
         return Err(Unfit::Unreadable("it is no JSON object".to_owned()));
     }
-    let said: Said = serde_json::from_slice(&finished.stdout)
-        .map_err(|error| Unfit::Unreadable(words(&error.to_string())))?;
+    let unreadable = |problem: &dyn std::fmt::Display| Unfit::Unreadable(words(&problem.to_string()));
+    let said: Said = serde_json::from_slice(&finished.stdout).map_err(|error| unreadable(&error))?;
+    // In the arguments or the result that it gives a reader of its own would take the last of two values, or the first.
+    let text = std::str::from_utf8(&finished.stdout).map_err(|error| unreadable(&error))?;
+    read_strictly(text).map_err(|error| unreadable(&error))?;
     if said.goes_on == Some(false) {
         return Err(Unfit::Stop);
     }
@@ -247,6 +251,8 @@ mod tests {
             r#"{"hookSpecificOutput": {"permissionDecision": "block"}}"#,
             r#"{"hookSpecificOutput": {"permissionDecision": "DENY"}}"#,
             r#"{"hookSpecificOutput": {"permissionDecision": "allow", "permissionDecision": "deny"}}"#,
+            r#"{"hookSpecificOutput": {"updatedInput": {"a": 1, "a": 2}}}"#,
+            r#"{"hookSpecificOutput": {"updatedInput": {"a": [{"b": 1, "b": 1}]}}}"#,
             r#"{"hookSpecificOutput": {"hookEventName": "PostToolUse"}}"#,
             r#"{"hookSpecificOutput": {"additionalContext": "x"}}"#,
         ] {

@@ -11,6 +11,9 @@ use crate::policy::Digest;
 /// The longest name of a session or a user, in bytes, that is shown and kept; of a longer one its hash is.
 const MAX_NAME: usize = 512;
 
+/// Characters of a call's identifier that are shown.
+const MAX_ID: usize = 64;
+
 /// Everything that is asked about one call. All but the arguments may be shown on a terminal as it is.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -31,6 +34,8 @@ pub struct Question {
     pub session: Option<String>,
     /// The identifier that the caller gave the call; null if it has none.
     pub call: Value,
+    /// Where the call stands among several of one message, counted from 1, and how many these are; nothing where it is alone.
+    pub batch: Option<(usize, usize)>,
 }
 
 /// One reason to ask.
@@ -77,6 +82,12 @@ pub trait Approver: Send + Sync {
         true
     }
 
+    /// Whether questions about the calls of one batch come one at a time and in the order of the calls, each once all calls
+    /// before it are decided. The default is no: several are asked at once, as their calls come to it.
+    fn is_asked_in_order(&self) -> bool {
+        false
+    }
+
     /// Whether who calls is who answers. Then an answer holds for the calls of its user alone, if the session names one. The
     /// default is no: an operator answers, for everybody.
     fn is_caller(&self) -> bool {
@@ -107,6 +118,7 @@ impl Question {
             by_rule: None,
             session: None,
             call: Value::Null,
+            batch: None,
         }
     }
 
@@ -118,6 +130,14 @@ impl Question {
             false => None,
         };
         visible(&document.unwrap_or_else(|| self.arguments.to_string())).into_owned()
+    }
+
+    /// Which call it is about, where that is one of several: its place, and its identifier as JSON, of which at most 64
+    /// characters, in which everything is to be seen.
+    pub fn shown_call(&self) -> Option<String> {
+        let (nth, calls) = self.batch?;
+        let id = visible(&self.call.to_string()).chars().take(MAX_ID).collect::<String>();
+        Some(format!("Call {nth} of {calls}, with the id {id}"))
     }
 
     /// Adds a reason.
@@ -138,6 +158,13 @@ impl Question {
     #[must_use]
     pub fn call(mut self, id: &Value) -> Self {
         self.call = id.clone();
+        self
+    }
+
+    /// Says that the call is the `nth` of several; of one alone it says nothing.
+    #[must_use]
+    pub fn of_batch(mut self, nth: usize, calls: usize) -> Self {
+        self.batch = Some((nth, calls)).filter(|_| calls > 1);
         self
     }
 

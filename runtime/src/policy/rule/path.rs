@@ -48,11 +48,14 @@ impl<'a> Remembered<'a> {
     }
 }
 
-/// A pattern that begins with `/`: a glob in which `*` stays within one name and `**` does not. `X/**` is also `X`.
+/// A pattern that begins with `/`: a glob in which `*` stays within one name and `**` does not. `X/**` is also `X`. Where
+/// it tightens, one that ends in a plain name is of everything beneath that too: it may name a folder.
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     exact: Vec<GlobMatcher>,
     folded: Vec<GlobMatcher>,
+    /// Of what is beneath it.
+    beneath: Vec<GlobMatcher>,
 }
 
 impl PathPattern {
@@ -79,12 +82,18 @@ impl PathPattern {
         if let Some(above) = pattern.strip_suffix("/**") {
             patterns.push(if above.is_empty() { "/".to_owned() } else { above.to_owned() });
         }
-        let exact = patterns.iter().map(|pattern| path_glob(pattern, false)).collect::<Result<_, _>>()?;
-        let folded = patterns
-            .iter()
-            .map(|pattern| path_glob(&fold(pattern), false).or_else(|_| path_glob(pattern, true)))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { exact, folded })
+        let exact = |pattern: &String| path_glob(pattern, false);
+        let folded =
+            |pattern: &String| path_glob(&fold(pattern), false).or_else(|_| path_glob(pattern, true));
+        let name = below.rsplit('/').next().unwrap_or_default();
+        let is_plain = !name.is_empty() && !name.contains(['*', '?', '[']);
+        let beneath: Vec<String> = is_plain.then(|| format!("{pattern}/**")).into_iter().collect();
+        let compiled = |patterns: &[String]| -> Result<[Vec<GlobMatcher>; 2], String> {
+            let exact = patterns.iter().map(exact).collect::<Result<_, _>>()?;
+            Ok([exact, patterns.iter().map(folded).collect::<Result<_, _>>()?])
+        };
+        let ([exact, folded], beneath) = (compiled(&patterns)?, compiled(&beneath)?.concat());
+        Ok(Self { exact, folded, beneath })
     }
 
     /// Whether `text`, as a tool would read it for a path, matches.
@@ -98,8 +107,12 @@ impl PathPattern {
         let folded = |path: &str| self.folded.iter().any(|glob| glob.is_match(path));
         match reading {
             Reading::Wide => {
+                let beneath = |path: &str| self.beneath.iter().any(|glob| glob.is_match(path));
                 let mut spellings = spellings(text).into_iter().chain(resolved);
-                spellings.any(|path| exact(&path) || folded(&fold(&path)))
+                spellings.any(|path| {
+                    let plain = fold(&path);
+                    exact(&path) || folded(&plain) || beneath(&path) || beneath(&plain)
+                })
             }
             // A relative path that starts at a grant means nothing anywhere else.
             Reading::Narrow if !text.starts_with('/') && !resolved.is_empty() => {
@@ -155,4 +168,30 @@ pub(super) fn fold(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     text.to_uppercase().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    #[test]
+    fn a_name_may_be_that_of_a_folder_where_that_tightens() {
+        for (pattern, path, is_beneath) in [
+            ("/work/secrets", "/work/secrets/a/b", true),
+            ("/work/secrets/", "/work/SECRETS/a", true),
+            ("/work/**/secrets", "/work/x/secrets/a", true),
+            ("/work/{secrets,keys}", "/work/keys/a", true),
+            ("/work/Straße", "/work/STRASSE/a", true),
+            ("/work/secrets", "/work/secretsa", false),
+            ("/work/secrets", "/work", false),
+            ("/work/*", "/work/a/b", false),
+            ("/work/s*", "/work/secrets/a", false),
+        ] {
+            let (pattern, paths) = (PathPattern::new(pattern).unwrap(), Remembered::new(&NoPaths));
+            assert_eq!(pattern.matches(path, Reading::Wide, &paths), is_beneath, "{pattern:?} {path}");
+            assert!(!pattern.matches(path, Reading::Narrow, &paths), "{pattern:?} {path}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::reply::{Refusal, Reply};
 use super::request::{BatchCall, Request};
 use crate::call::ToolCall;
 use crate::output::clean;
-use crate::schema::{Bounds, ParseError, RepairMode, nearest, parse_arguments};
+use crate::schema::{Bounds, ParseError, RepairMode, nearest, outline, parse_arguments};
 
 /// Levels of a line: those of arguments, and of a batch around them.
 const DEPTH: usize = 104;
@@ -76,7 +76,11 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
         return Err("the line is empty; write one JSON object a line".to_owned());
     }
     let bounds = Bounds { bytes: text.len(), depth: DEPTH };
-    match parse_arguments(text, bounds, RepairMode::Off) {
+    let read = parse_arguments(text, bounds, RepairMode::Off);
+    if let (Err(_), Some(batch)) = (&read, batch(text)) {
+        return Ok(batch);
+    }
+    match read {
         Ok((Value::Object(object), _)) if text != "null" => Ok(object),
         Err(ParseError::Syntax { column, problem, hint, .. }) => {
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -87,6 +91,14 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
             Err(format!("a request is one JSON object a line, not {got}"))
         }
         _ => Err("a request is one JSON object a line".to_owned()),
+    }
+}
+
+/// A batch in which only calls cannot be read: these are refused in their places, and the others run.
+fn batch(text: &str) -> Option<Map<String, Value>> {
+    match outline(text, "arguments").ok().filter(|line| !line.is_patchy)?.value {
+        Value::Object(line) if line.get("type").is_some_and(|kind| kind == "batch") => Some(line),
+        _ => None,
     }
 }
 

@@ -8,9 +8,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::MAX_LINE_BYTES;
 use super::lines::{Line, Lines};
 use super::outbox::Outbox;
-use super::read::request;
+use super::read::{call_of_batch, request};
 use super::reply::{Refusal, Reply};
-use crate::call::Content;
+use super::request::Request;
+use crate::call::{Arguments, Content};
 
 /// Gives its bytes one after another, waiting before each.
 struct Dribble {
@@ -115,6 +116,26 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
     let refused = request(b"{\"id\":1,\"type\":\"\xff\"}".to_vec()).unwrap_err();
     assert_eq!((refused.id, refused.kind), (None, Refusal::Unreadable));
     assert_eq!(refused.message, "the line is not UTF-8 from byte 16 on");
+}
+
+/// A call of a batch that cannot be read spoils no other, and nothing else of a line is guessed.
+#[test]
+fn a_batch_is_read_around_a_call_that_cannot_be() {
+    let line = |more: &str, kind: &str| {
+        format!(
+            r#"{{"type":"{kind}","id":1,{more}"calls":[{{"id":1,"name":"t","arguments":{{"a":1,"a":2}}}},{{"id":2,"name":"t"}}]}}"#
+        )
+    };
+    let Ok(Request::Batch { calls, .. }) = request(line("", "batch").into_bytes()) else {
+        unreachable!("it is a batch")
+    };
+    let calls: Vec<_> = calls.iter().enumerate().map(|(at, call)| call_of_batch(at, call)).collect();
+    assert_eq!(calls[0].arguments, Arguments::Text(r#"{"a":1,"a":2}"#.to_owned()));
+    assert_eq!((&calls[1].id, calls[1].problem()), (&2.into(), None));
+    for (more, kind) in [("", "call"), (r#""session":"\ud800","#, "batch"), (r#""id":2,"#, "batch")] {
+        let refused = request(line(more, kind).into_bytes()).unwrap_err();
+        assert_eq!((refused.id, refused.kind), (None, Refusal::Unreadable), "{more}");
+    }
 }
 
 /// Whatever is in the place of whatever, reading it ends, and says where it is wrong.

@@ -136,6 +136,7 @@ fn wrong_types_and_values_name_the_setting() {
         "[limits]\nmemory = true\n[output]\nmax_lines = []\n[policy]\ncall_timeout = {}",
         "[limits]\nmemory = \"lots\"\ntimeout = 5\nhandles = 0\nopen_files = -1\nfuel = \"on\"",
         "[limits]\nconcurrent_cells = 0\nmax_waiting = -1\nqueue_timeout = 3",
+        "[limits]\nbatch_calls = 0\nbatch_bytes = \"lots\"",
         "[limits]\nconcurrent_cells = 99999999999\nmemory = 99999999999999999999",
         "[output]\nmax_bytes = 10\nmax_lines = \"1\"",
         "[policy]\ncall_timeout = \"soon\"",
@@ -180,6 +181,12 @@ fn wrong_types_and_values_name_the_setting() {
       → toolcell.toml:2: `limits.concurrent_cells`: `0` is not a whole number from 1 to 10000
       → toolcell.toml:3: `limits.max_waiting`: `-1` is not a whole number from 0 to 4294967295
       → toolcell.toml:4: `limits.queue_timeout`: `3` is no duration; write for example `"30s"`
+
+    [limits]
+    batch_calls = 0
+    batch_bytes = "lots"
+      → toolcell.toml:2: `limits.batch_calls`: `0` is not a whole number from 1 to 4294967295
+      → toolcell.toml:3: `limits.batch_bytes`: `lots` is no size; write for example `64KiB`, `256MiB` or `1048576`
 
     [limits]
     concurrent_cells = 99999999999

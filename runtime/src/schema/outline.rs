@@ -1,0 +1,274 @@
+//! What a model or a client wrote around the arguments of several calls, read so that what is wrong with one of them spoils
+//! no other.
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::names::printable;
+use super::parse::{DEEPEST, strict};
+
+/// Levels above the arguments of a call that are looked into; no message has as many.
+const LEVELS: usize = 12;
+
+/// Members in which messages list what was called.
+const LISTS: [&str; 5] = ["calls", "content", "output", "parts", "tool_calls"];
+
+/// A document of JSON that was read part by part.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outline {
+    pub value: Value,
+    /// Whether something outside of its calls could not be read, in whose place is null.
+    pub is_patchy: bool,
+}
+
+/// Reads a document strictly, by the rules of arguments. Where these refuse a part of it (a key that is there twice, half a
+/// surrogate, too many levels, a number that is none), the rest is read all the same:
+///
+/// - Arguments, the members of the name `arguments`, stay as their text. Whoever makes the call reads that text by the
+///   same rules, and refuses it.
+/// - A call with a key that is there twice has its whole text for arguments, so that it is refused too; of the values the
+///   last stands, as for most other readers, so that the refusal has the id that these see.
+/// - Anything else is null, as if it were not there.
+///
+/// # Errors
+/// When it is no document of JSON, or a key is there twice outside of the calls.
+pub(crate) fn outline(text: &str, arguments: &str) -> Result<Outline, String> {
+    if let Ok(value) = strict(text, DEEPEST) {
+        return Ok(Outline { value, is_patchy: false });
+    }
+    // In what is no JSON at all, nothing tells where a part ends. This reads by letters alone, without recursion.
+    serde_json::from_str::<IgnoredAny>(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
+    let mut reader = Reader { arguments, is_patchy: false, twice: None };
+    let value = reader.part(text.trim_start(), Place { levels: LEVELS, is_list: true, is_call: false });
+    match reader.twice {
+        Some(key) => {
+            Err(format!("a key is there twice, or none that can be read, outside of its calls: `{key}`"))
+        }
+        None => Ok(Outline { value, is_patchy: reader.is_patchy }),
+    }
+}
+
+struct Reader<'a> {
+    arguments: &'a str,
+    is_patchy: bool,
+    /// A key that is there twice where no call could be refused for it.
+    twice: Option<String>,
+}
+
+/// Where a part is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Levels that are left.
+    levels: usize,
+    /// Whether the items of a list here are calls, among others.
+    is_list: bool,
+    is_call: bool,
+}
+
+impl Reader<'_> {
+    /// What begins with `text`, without spaces before it.
+    fn part(&mut self, text: &str, place: Place) -> Value {
+        if let Ok(value) = strict(text, DEEPEST) {
+            return value;
+        }
+        let levels = place.levels.checked_sub(1);
+        match (text.as_bytes().first(), levels) {
+            (Some(b'{'), Some(levels)) => self.object(text, Place { levels, ..place }),
+            (Some(b'['), Some(levels)) => {
+                let is_call = place.is_call || place.is_list;
+                let place = Place { levels, is_list: false, is_call };
+                parts(text).into_iter().map(|item| self.part(item, place)).collect()
+            }
+            _ => {
+                self.is_patchy |= !place.is_call;
+                Value::Null
+            }
+        }
+    }
+
+    fn object(&mut self, text: &str, place: Place) -> Value {
+        let mut object = Map::new();
+        let mut twice = None;
+        for pair in parts(text).chunks_exact(2) {
+            let [written, value] = pair else { continue };
+            let Ok(key) = serde_json::from_str::<String>(written) else {
+                // Half a surrogate is in it.
+                twice = Some(printable(written, 40));
+                continue;
+            };
+            if object.contains_key(&key) {
+                twice = Some(printable(&key, 40));
+            }
+            let value = if key == self.arguments {
+                strict(value, DEEPEST).unwrap_or_else(|_| Value::String((*value).to_owned()))
+            } else {
+                let is_list = LISTS.contains(&key.as_str());
+                self.part(value, Place { is_list, ..place })
+            };
+            object.insert(key, value);
+        }
+        let mut object = Value::Object(object);
+        match twice {
+            Some(_) if place.is_call => self.refuse(&mut object, text),
+            Some(key) => self.twice = Some(key),
+            None => {}
+        }
+        object
+    }
+
+    /// Gives the call that is in `value`, or is it, a text for arguments that cannot be read.
+    fn refuse(&self, value: &mut Value, text: &str) {
+        let Value::Object(object) = value else { return };
+        for (_, member) in object.iter_mut() {
+            self.refuse(member, text);
+        }
+        if object.contains_key("name") {
+            object.insert(self.arguments.to_owned(), text.into());
+        }
+    }
+}
+
+/// The texts of the values in a list, or of an object's keys and values in turn, of a document that is valid.
+fn parts(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text.get(1..).unwrap_or_default();
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\r', '\n', ',', ':']);
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        let Some(Ok(_)) = values.next() else { return parts };
+        let Some((part, after)) = rest.split_at_checked(values.byte_offset()) else { return parts };
+        parts.push(part);
+        rest = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &str) -> Value {
+        outline(text, "input").unwrap().value
+    }
+
+    #[test]
+    fn arguments_that_cannot_be_read_stay_text_and_the_rest_is_read() {
+        let deep = format!("{}{}", "[".repeat(125), "]".repeat(125));
+        for broken in [
+            r#"{"a": 1, "a": 2}"#,
+            r#"{"a": {"b": 1, "b": 1}}"#,
+            r#"{"a": "\ud800"}"#,
+            r#""\ud800""#,
+            r#"{"\udfff": 1}"#,
+            r#"{"a": 1e999}"#,
+            &format!(r#"{{"a": {deep}}}"#),
+        ] {
+            let text = format!(
+                r#" {{"content": [
+                    {{"type": "text", "text": "\ud800"}},
+                    {{"type": "tool_use", "id": "one", "name": "t", "input": {{"a": [1, "]}}\""]}} }} ,
+                    {{"type": "tool_use", "id": "two", "name": "t", "input" : {broken} }},
+                    {{"type": "tool_use", "id": "three", "name": "t", "input": {{}}}}
+                ], "stop": true}} "#
+            );
+            let call = |id, input| json!({ "type": "tool_use", "id": id, "name": "t", "input": input });
+            let expected = json!({ "content": [
+                { "type": "text", "text": null },
+                call("one", json!({ "a": [1, "]}\""] })),
+                call("two", json!(broken)),
+                call("three", json!({})),
+            ], "stop": true });
+            assert_eq!(outline(&text, "input").unwrap(), Outline { value: expected, is_patchy: false });
+        }
+    }
+
+    #[test]
+    fn a_call_with_a_key_twice_has_its_text_for_arguments() {
+        let twice = r#"{"id": "a", "name": "t", "input": {}, "id": "b"}"#;
+        assert_eq!(read(&format!("[{twice}]")), json!([{ "id": "b", "name": "t", "input": twice }]));
+        let half = r#"{"id": "a", "name": "t", "\ud800": 1}"#;
+        assert_eq!(read(&format!("[{half}]")), json!([{ "id": "a", "name": "t", "input": half }]));
+        let around = r#"{"id": 1, "id": 1, "function": {"name": "t", "input": {"a": 1}}}"#;
+        assert_eq!(
+            read(&format!(r#"{{"choices": [{{"message": {{"tool_calls": [{around}]}}}}]}}"#)),
+            json!({ "choices": [{ "message": { "tool_calls": [
+                { "id": 1, "function": { "name": "t", "input": around } },
+            ] } }] })
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_outside_of_the_calls_is_told() {
+        for text in [
+            r#"{"content": [], "content": [{"name": "t"}]}"#,
+            r#"{"choices": [{"message": {}, "message": {}}]}"#,
+            r#"{"content": [1], "a": "\ud800", "content": [2]}"#,
+            "{",
+            "[1, 2",
+            "[] []",
+            "{\"a\": nul}",
+        ] {
+            assert!(outline(text, "input").is_err(), "{text}");
+        }
+        let patchy = outline(r#"{"session": "\ud800", "calls": [{"id": "\ud800"}]}"#, "input").unwrap();
+        let expected = json!({ "session": null, "calls": [{ "id": null }] });
+        assert_eq!(patchy, Outline { value: expected, is_patchy: true });
+        let in_call = outline(r#"{"calls": [{"id": "\ud800"}]}"#, "input").unwrap();
+        assert!(!in_call.is_patchy);
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        let value = read(&format!(r#"{{"content": [{deep}, {{"name": "t", "input": {deep}}}]}}"#));
+        assert_eq!(value.pointer("/content/1/input"), Some(&json!(deep)));
+    }
+
+    /// Any value, written with spaces of any kind.
+    fn written() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            Just("true".to_owned()),
+            Just("-1.5e3".to_owned()),
+            Just("18446744073709551615".to_owned()),
+            "[ -~é]{0,8}".prop_map(|text| Value::from(text).to_string()),
+            Just(r#""\u00e9\\\"{[]},:""#.to_owned()),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                (prop::collection::vec(inner.clone(), 0..4), "[ \n]{0,2}").prop_map(
+                    |(items, space)| format!("[{space}{}{space}]", items.join(&format!(" ,{space}")))
+                ),
+                (prop::collection::btree_map("[a-e\"]{1,2}", inner, 0..4), "[ \t]{0,2}").prop_map(
+                    |(members, space)| {
+                        let member = |(key, value)| format!("{}{space}:{space}{value}", Value::String(key));
+                        let members: Vec<String> = members.into_iter().map(member).collect();
+                        format!("{{{space}{}{space}}}", members.join(","))
+                    }
+                ),
+            ]
+        })
+    }
+
+    proptest! {
+        /// A broken call beside others changes nothing of what is read of these.
+        #[test]
+        fn parts_are_read_as_they_are_alone(items in prop::collection::vec(written(), 0..5)) {
+            let broken = r#"{"name": "t", "input": {"a": 1, "a": 1}}"#;
+            let whole = format!("[{}]", items.iter().map(String::as_str).chain([broken]).collect::<Vec<_>>().join(", "));
+            let mut alone: Vec<Value> = items.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
+            alone.push(json!({ "name": "t", "input": r#"{"a": 1, "a": 1}"# }));
+            prop_assert_eq!(read(&whole), Value::Array(alone));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in r#"[\[\]{}:,"\\a0 ]{0,40}"#) {
+            let valid = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+            prop_assert!(valid || outline(&text, "input").is_err());
+        }
+    }
+}
