@@ -113,15 +113,15 @@ impl Connection {
         }
         let message = match line {
             Line::Whole(line) => read(&line),
-            Line::TooLong(id) => {
+            Line::TooLong(echo) => {
                 let told = format!("the message is longer than {MAX_LINE} bytes");
-                Err((id.unwrap_or_default(), Refusal::new(INVALID_REQUEST, told)))
+                Err((echo, Refusal::new(INVALID_REQUEST, told)))
             }
         };
         match message {
             Ok(message) => self.receive(message, writer).await,
-            Err((id, refusal)) => {
-                writer.send(&refusal.message(&id)).await;
+            Err((echo, refusal)) => {
+                writer.send_refusal(refusal, &echo).await;
                 None
             }
         }
