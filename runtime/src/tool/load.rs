@@ -374,6 +374,7 @@ impl Loader<'_> {
             },
             output: OnceLock::new(),
             mirrored: OnceLock::new(),
+            shown: OnceLock::new(),
         }))
     }
 

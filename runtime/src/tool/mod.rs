@@ -73,6 +73,8 @@ pub struct Tool {
     pub(crate) output: OnceLock<Option<ArgumentSchema>>,
     /// Arguments that calls over HTTP repeat in headers.
     pub(crate) mirrored: OnceLock<Box<[Mirrored]>>,
+    /// The digest of how it is listed, by which lists are compared.
+    pub(crate) shown: OnceLock<Digest>,
 }
 
 /// Who a tool belongs to: a component, or an embedder's code. What rules, approvals and records know it by.
@@ -286,6 +288,7 @@ impl Tool {
             body,
             output: OnceLock::new(),
             mirrored: OnceLock::new(),
+            shown: OnceLock::new(),
         }
     }
 
