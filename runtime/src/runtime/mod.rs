@@ -80,6 +80,8 @@ struct Shared {
     audit: Option<AuditLog>,
     pins: Pins,
     warnings: Vec<String>,
+    /// What there is to say of other servers since then.
+    news: Mutex<Vec<String>>,
     policy_warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,
@@ -119,6 +121,10 @@ struct Loaded {
 }
 
 impl Shared {
+    fn news(&self) -> MutexGuard<'_, Vec<String>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn terms(&self) -> Arc<Terms> {
         Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -42,7 +42,7 @@ pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
 pub(crate) use remote::{
-    RemoteBody, Remotes, Running, Server, arrived as arrived_remotes, load as load_remotes,
+    Patience, RemoteBody, Remotes, Running, Server, Under, load as load_remotes, tools_of as remote_tools_of,
 };
 
 use crate::error::Result;
