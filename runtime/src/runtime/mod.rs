@@ -59,6 +59,7 @@ use crate::tool::{Body, Server, Tool};
 use admission::Door;
 use forgetting::Forgetting;
 use loading::Loading;
+use remotes::News;
 use session::SessionState;
 
 /// Runs tools. Cheap to clone; usable from any thread, under any executor or none; never needs one to be dropped.
@@ -81,7 +82,7 @@ struct Shared {
     pins: Pins,
     warnings: Vec<String>,
     /// What there is to say of other servers since then.
-    news: Mutex<Vec<String>>,
+    news: Arc<News>,
     policy_warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,
@@ -121,10 +122,6 @@ struct Loaded {
 }
 
 impl Shared {
-    fn news(&self) -> MutexGuard<'_, Vec<String>> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn terms(&self) -> Arc<Terms> {
         Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
     }

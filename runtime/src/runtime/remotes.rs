@@ -1,7 +1,7 @@
 //! The other servers whose tools there are.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Runtime;
@@ -27,6 +27,23 @@ pub struct RemoteTool {
     pub tool: Arc<Tool>,
     /// Why it is off, in words, if it is.
     pub off: Option<String>,
+}
+
+/// What there is to say of other servers since they were loaded.
+#[derive(Debug, Default)]
+pub(super) struct News(Mutex<Vec<String>>);
+
+impl News {
+    fn add(&self, told: Vec<String>) {
+        let mut lines = self.lines();
+        lines.extend(told);
+        let gone = lines.len().saturating_sub(MAX_NEWS);
+        lines.drain(..gone);
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Runtime {
@@ -102,30 +119,19 @@ impl Runtime {
     /// What there is to say of other servers since the tools were loaded, in words, each once: that one which was not there
     /// cannot be reached, and what is unusual of one that came later. What nobody asks for is not kept beyond some lines.
     pub fn news(&self) -> Vec<String> {
-        std::mem::take(&mut *self.shared.news())
-    }
-
-    fn add_news(&self, told: Vec<String>) {
-        let mut news = self.shared.news();
-        news.extend(told);
-        let gone = news.len().saturating_sub(MAX_NEWS);
-        news.drain(..gone);
+        std::mem::take(&mut *self.shared.news.lines())
     }
 
     /// Waits for the servers that were not there, on the reactor, and takes up the tools of each once it is.
     pub(super) fn await_remotes(&self) {
         let loaded = self.shared.loaded();
         for server in loaded.servers.iter().filter(|server| server.is_to_be_awaited()) {
-            let (shared, mut is_told) = (Arc::downgrade(&self.shared), server.has_failed());
-            let component = server.component().to_owned();
-            let waiting = Server::arrives(Arc::downgrade(server), {
-                let shared = Weak::clone(&shared);
-                move |why| {
-                    let is_first = !std::mem::replace(&mut is_told, true);
-                    if let (true, Some(shared)) = (is_first, shared.upgrade()) {
-                        Self { shared }
-                            .add_news(vec![format!("{component}: none of its tools are there: {why}")]);
-                    }
+            // The runtime itself is never held on the reactor, which is a part of it.
+            let (shared, news) = (Arc::downgrade(&self.shared), Arc::clone(&self.shared.news));
+            let (component, mut is_told) = (server.component().to_owned(), server.has_failed());
+            let waiting = Server::arrives(Arc::downgrade(server), move |why| {
+                if !std::mem::replace(&mut is_told, true) {
+                    news.add(vec![format!("{component}: none of its tools are there: {why}")]);
                 }
             });
             self.shared.sandbox.handle().spawn(async move {
@@ -161,7 +167,7 @@ impl Runtime {
             Err(error) => told.push(error.to_string()),
         }
         drop(loaded);
-        self.add_news(told);
+        self.shared.news.add(told);
     }
 
     fn servers(&self, name: &str) -> Vec<Arc<Server>> {

@@ -100,7 +100,7 @@ impl RuntimeBuilder {
                 anonymous: Arc::default(),
                 pins,
                 warnings,
-                news: Mutex::default(),
+                news: Arc::default(),
                 policy_warnings,
                 cache_problem,
                 door: Door::new(self.config.admission),
