@@ -5,6 +5,7 @@ mod argument_schema;
 mod builtin;
 mod candidate;
 mod component;
+mod content;
 mod dialect;
 mod group_switch;
 mod hook;
