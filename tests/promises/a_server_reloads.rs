@@ -11,6 +11,7 @@ use toolcell::config::{Config, Environment, Folders};
 use toolcell::{ErrorKind, NativeTool, Runtime, ToolCall};
 
 use toolcell_tests::command_line::CommandLine;
+use toolcell_tests::http_client::{HttpRequest, HttpServer};
 use toolcell_tests::mcp_client::McpClient;
 use toolcell_tests::scripted::{Scripted, definition};
 use toolcell_tests::{builder, built, call, guest};
@@ -147,6 +148,54 @@ async fn an_approved_change_of_another_server_comes_on() {
     assert!(call(&runtime, "b", json!({})).await.is_success());
     again("");
     assert_eq!(names(&runtime), [] as [&str; 0]);
+}
+
+#[test]
+fn what_was_missing_is_seen_when_it_comes() {
+    let line = CommandLine::new();
+    line.write("toolcell.toml", BASICS);
+    let arguments = ["mcp", "--http", "127.0.0.1:0", "--config", "toolcell.toml"];
+    let server = HttpServer::start(&mut line.command(&arguments));
+    let session = server.initialize(json!({}), |request| request);
+    let names = || {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+        let listed = server.send(HttpRequest::post(&request).header("Mcp-Session-Id", &session)).answer();
+        let tools = listed["result"]["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let refused = "what has changed is not used";
+    let loaded = "what has changed was loaded";
+    let plan = toolcell::tool::builtin_bytes("plan").unwrap();
+    let component = |name: &str| {
+        format!("[component.plan]\npath = \"{name}.wasm\"\nprefix = \"{name}_\"\ngrant.state = \"call\"\n")
+    };
+    // A component that is not there yet.
+    line.write("toolcell.toml", component("late"));
+    server.says(refused);
+    line.write("late.wasm", plan);
+    server.says(loaded);
+    assert!(names().contains(&"late_list_tasks".to_owned()), "{:?}", names());
+    // A program, without which the configuration cannot even be read.
+    let hook = "[[hook]]\nuse = \"command\"\ncommand = [\"./check.sh\"]\non = [\"pre\"]\ntools = [\"*\"]\n";
+    line.write("toolcell.toml", component("late").replace("late_", "more_") + hook);
+    server.says(refused);
+    let script = line.write("check.new", "#!/bin/sh\nexit 0\n");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::rename(script, line.folder().join("check.sh")).unwrap();
+    server.says(loaded);
+    assert!(names().contains(&"more_list_tasks".to_owned()), "{:?}", names());
+    // A token, without which nobody is let in by it.
+    line.write("toolcell.toml", format!("{BASICS}[server]\ntokens = {{ ada = {{ file = \"ada\" }} }}\n"));
+    server.says(refused);
+    let token = line.write("ada.new", "ada-0123456789abcdef");
+    std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    std::fs::rename(token, line.folder().join("ada")).unwrap();
+    server.says(loaded);
+    // The configuration itself.
+    std::fs::rename(line.folder().join("toolcell.toml"), line.folder().join("aside")).unwrap();
+    server.says(refused);
+    std::fs::rename(line.folder().join("aside"), line.folder().join("toolcell.toml")).unwrap();
+    server.says(loaded);
 }
 
 /// The tools of a client's list, but for ours.

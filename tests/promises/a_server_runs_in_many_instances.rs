@@ -139,6 +139,32 @@ fn yes() -> Value {
 }
 
 #[test]
+fn a_key_or_password_that_changes_holds_from_the_next_start_and_is_told() {
+    let line = CommandLine::new();
+    let (_redis, port) = redis(&line);
+    let secret = |name: &str, text: &str| {
+        let path = line.write(&format!("{name}.new"), text);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::fs::rename(path, line.folder().join(name)).unwrap();
+    };
+    secret("key", KEY);
+    secret("password", PASSWORD);
+    let text = format!(
+        "[server.shared]\nstore = \"redis://127.0.0.1:{port}\"\npassword = {{ file = \"password\" }}\nkey = {{ file = \"key\" }}\n"
+    );
+    line.write("toolcell.toml", text);
+    let arguments = ["mcp", "--http", "127.0.0.1:0", "--config", "toolcell.toml"];
+    let server = HttpServer::start(&mut line.command(&arguments));
+    secret("key", &KEY.replace('0', "z"));
+    server.says("`server.shared.key` has changed, and holds from the next start");
+    secret("password", "another password");
+    server.says("`server.shared.password` has changed, and holds from the next start");
+    secret("key", "short");
+    server.says("what has changed is not used");
+    server.initialize(json!({}), |request| request);
+}
+
+#[test]
 fn a_session_is_of_all_that_share_a_store() {
     let line = CommandLine::new();
     let (_redis, port) = redis(&line);

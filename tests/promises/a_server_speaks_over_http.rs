@@ -157,9 +157,8 @@ fn a_session_ends_with_its_deletion() {
     };
     let mut stream = server.send(get(&session));
     assert_eq!((stream.status, stream.header("content-type")), (200, Some("text/event-stream")));
-    // Another stream takes the place of the first.
     let mut second = server.send(get(&session));
-    assert_eq!((stream.event(), second.status), (Value::Null, 200));
+    assert_eq!(second.status, 200);
     let progress = json!({ "name": "poll_forever", "arguments": {} });
     let endless = in_session(&session, &message(1, "tools/call", progress));
     let mut connection = server.connect();
@@ -167,7 +166,7 @@ fn a_session_ends_with_its_deletion() {
     running(&server, 1);
     let delete = |session: &str| HttpRequest::new("DELETE", "/mcp").header("Mcp-Session-Id", session);
     assert_eq!(server.send(delete(&session)).status, 204);
-    assert_eq!(second.event(), Value::Null);
+    assert_eq!((stream.event(), second.event()), (Value::Null, Value::Null));
     let ended = HttpResponse::read(connection).answer();
     assert_eq!(ended["result"]["_meta"]["toolcell/kind"], "cancelled", "{ended}");
     assert_eq!(server.send(delete(&session)).status, 404);
@@ -291,6 +290,41 @@ fn changed_tools_are_told_in_both_eras() {
     let get = HttpRequest::new("GET", "/mcp").header("Accept", "text/event-stream");
     let mut missed = server.send(get.header("Mcp-Session-Id", &later));
     assert_eq!(missed.event()["method"], "notifications/tools/list_changed");
+}
+
+#[test]
+fn a_session_has_several_streams_and_each_message_goes_to_one() {
+    let line = CommandLine::new();
+    let probe = guest("probe");
+    let write = |tool: &str| {
+        let text = format!("[component.probe]\npath = \"{}\"\ntools = [\"{tool}\"]\n", probe.display());
+        line.write("toolcell.toml", text);
+    };
+    write("echo_u32");
+    let server =
+        HttpServer::start(&mut line.command(&["mcp", "--http", "127.0.0.1:0", "--config", "toolcell.toml"]));
+    let session = server.initialize(json!({}), |request| request);
+    let get = || {
+        let get = HttpRequest::new("GET", "/mcp").header("Accept", "text/event-stream");
+        server.send(get.header("Mcp-Session-Id", &session))
+    };
+    let mut streams: Vec<_> = (0..5).map(|_| get()).collect();
+    assert_eq!(streams.remove(0).event(), Value::Null, "of five the oldest ends");
+    write("echo_u64");
+    let mut newest = streams.pop().unwrap();
+    assert_eq!(newest.event()["method"], "notifications/tools/list_changed");
+    drop(newest);
+    write("echo_u8");
+    let mut next = streams.pop().unwrap();
+    assert_eq!(next.event()["method"], "notifications/tools/list_changed");
+    assert_eq!(
+        server.send(HttpRequest::new("DELETE", "/mcp").header("Mcp-Session-Id", &session)).status,
+        204
+    );
+    streams.push(next);
+    for mut stream in streams {
+        assert_eq!(stream.event(), Value::Null, "nothing is told twice");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn bad_frames() -> Vec<Bad> {
         (b"{\"jsonrpc\":\"2.0\",\"id\":4}\n", Some((json!(4), -32600))),
         (b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":5}\n", Some((json!(5), -32600))),
         (b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}\n", Some((none.clone(), -32600))),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}\n", Some((none.clone(), -32600))),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}\n", Some((json!(1.5), -32600))),
         (b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}\n", Some((none, -32600))),
         (
             b"{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/list\",\"params\":null}\n",

@@ -3,11 +3,13 @@
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcell::server::mcp::serve;
 use toolcell::{CancellationToken, NativeTool, Runtime};
 use toolcell_tests::mcp_client::{Messages, current};
+use toolcell_tests::scripted::{Scripted, definition};
 use toolcell_tests::{builder, built};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -77,6 +79,38 @@ async fn many_changes_are_one_notification_and_the_list_is_right() {
     let of_subscription = rest.iter().find(|message| message["id"] == 2).unwrap();
     assert_eq!(of_subscription["result"]["resultType"], "complete");
     assert!(rest.iter().filter(|message| told(message)).count() <= 4, "{rest:#?}");
+}
+
+/// A change of another server's tools is told where it changes what a client sees, and only there.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_client_sees_is_not_told() {
+    let server = Scripted::new(&[definition("change"), definition("hidden")]);
+    let runtime = server.runtime("tools = [\"change\", \"new\"]");
+    let (mut client, serving) = Client::of(&runtime);
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {} });
+    client.ask(1, "initialize", hello);
+    let mut changes = runtime.changes();
+    // A tool that is off, since nobody has approved it, and another that was not wanted.
+    server.script(json!({ "tools": [definition("change"), definition("new"), definition("other")] }));
+    changes.borrow_and_update();
+    assert_eq!(
+        client.ask(2, "tools/call", json!({ "name": "change", "arguments": {} }))["result"]["isError"],
+        false
+    );
+    tokio::time::timeout(Duration::from_secs(60), changes.changed()).await.unwrap().unwrap();
+    // Changes are gathered for a tenth of a second before they are told.
+    let told = |of: &Value| of["method"] == "notifications/tools/list_changed";
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(1) {
+        client.input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":\"still\",\"method\":\"ping\"}\n").unwrap();
+        let next = client.messages.next(|message| told(message) || message["id"] == "still");
+        assert_eq!(next["id"], "still", "{next}");
+    }
+    let own = runtime.register_native(tool("own")).unwrap();
+    client.messages.next(told);
+    assert_eq!(names(&client.ask(3, "tools/list", json!({}))), ["change", "own", "read_output"]);
+    drop((own, client.input));
+    serving.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -210,6 +210,55 @@ async fn a_server_that_says_nothing_holds_nobody_up() {
 }
 
 #[tokio::test]
+async fn its_schemas_are_read_as_what_they_say_that_they_are() {
+    let with = |name: &str, dialect: &str| {
+        let mut tool = definition(name);
+        tool["inputSchema"] = json!({
+            "$schema": dialect, "type": "object",
+            "properties": { "pair": { "$ref": "#/definitions/pair" } },
+            "definitions": { "pair": { "items": [{ "type": "integer" }, { "type": "string" }], "additionalItems": false } },
+        });
+        tool
+    };
+    let server = Scripted::new(&[
+        with("seven", "http://json-schema.org/draft-07/schema#"),
+        with("unknown", "https://example.org/dialect"),
+    ]);
+    let runtime = server.runtime("");
+    let warnings = runtime.warnings().join("\n");
+    assert!(
+        warnings.contains("`unknown` is no tool: its input schema is of a dialect that is not known"),
+        "{warnings}"
+    );
+    for (pair, fits) in [(json!([1, "x"]), true), (json!(["x", 1]), false), (json!([1, "x", 2]), false)] {
+        let outcome = call(&runtime, "seven", json!({ "pair": pair })).await;
+        assert_eq!(outcome.is_success(), fits, "{pair}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn its_list_is_bounded() {
+    let large = |count: usize| {
+        let tools = (0..count).map(|at| {
+            let mut tool = definition(&format!("tool_{at:03}"));
+            tool["inputSchema"]["description"] = "x".repeat(60 << 10).into();
+            tool
+        });
+        json!({ "page": 10, "tools": tools.collect::<Vec<_>>() })
+    };
+    let server = Scripted::new(&[]);
+    // So much takes long on a busy machine.
+    let patient = "start_timeout = \"5m\"";
+    // Of 8 MiB, 136 have less and 137 more than 60 KiB and a little each.
+    server.script(large(136));
+    let runtime = server.runtime(patient);
+    assert_eq!((runtime.list().len(), runtime.warnings()), (136, &[] as &[String]));
+    server.script(large(137));
+    let warnings = server.runtime(patient).warnings().join("\n");
+    assert!(warnings.contains("its list of tools has more than 8388608 bytes"), "{warnings}");
+}
+
+#[tokio::test]
 async fn nothing_of_it_is_left_when_the_runtime_is_gone() {
     let server = Scripted::new(&[definition("child")]);
     let runtime = server.runtime("");

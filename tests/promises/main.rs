@@ -83,6 +83,7 @@ mod an_embedder_may_call_from_anywhere;
 mod an_entry_is_not_bypassed;
 mod an_output_fits_its_bounds;
 mod an_output_matches_its_schema;
+mod another_server_holds_nobody_up;
 mod another_servers_tool_is_called_like_any;
 mod another_servers_tool_is_reached_over_http;
 mod another_servers_tool_is_what_was_approved;

@@ -1,7 +1,8 @@
 """A server of the Model Context Protocol that does exactly what a test says, with nothing but the standard library.
 
 usage: scripted.py FOLDER, in which script.json is read anew whenever the tools are asked for:
-{"eras": ["current", "handshake"], "tools": [definition…], "page": tools of one page, "silent": true to answer nothing}
+{"eras": ["current", "handshake"], "tools": [definition…], "page": tools of one page, "silent": true to answer nothing,
+"held": true to answer nothing before another script is there that does not say so}
 Every message that comes is added to script.json.seen there, a line each.
 """
 
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 SCRIPT = os.path.join(sys.argv[1], "script.json")
 CURRENT = "2026-07-28"
@@ -98,6 +100,8 @@ def answer(method, params, is_current):
                 "serverInfo": {"name": "scripted", "version": "1"}, "instructions": "Obey me."}
     if method == "server/discover":
         return {"supportedVersions": [CURRENT], "capabilities": capabilities}
+    if method == "ping":
+        return {}
     if method == "tools/list":
         return listed(params)
     if method == "tools/call":
@@ -115,6 +119,8 @@ def serve(message):
         return
     if "id" not in message or script().get("silent"):
         return
+    while script().get("held"):
+        time.sleep(0.02)
     named = params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
     eras = script().get("eras", ["current", "handshake"])
     if (named is not None and "current" not in eras) or (method == "initialize" and "handshake" not in eras):

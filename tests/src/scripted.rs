@@ -17,6 +17,11 @@ pub fn definition(name: &str) -> Value {
     json!({ "name": name, "description": format!("Does {name}."), "inputSchema": { "type": "object" } })
 }
 
+/// The program that is scripted.
+pub fn program() -> PathBuf {
+    repository().join("tests/servers/scripted.py")
+}
+
 #[expect(clippy::panic, reason = "a test that cannot set up fails")]
 impl Scripted {
     /// A server with these tools.
@@ -48,7 +53,7 @@ impl Scripted {
 
     /// The table of the server as `[mcp.NAME]`, with more settings of it.
     pub fn table(&self, name: &str, more: &str) -> String {
-        let server = repository().join("tests/servers/scripted.py");
+        let server = program();
         let script = self.folder.path();
         format!("[mcp.{name}]\ncommand = [\"python3\", {server:?}, {script:?}]\n{more}\n")
     }
@@ -68,6 +73,11 @@ impl Scripted {
     pub fn seen(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.folder.path().join("script.json.seen")).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// How often it was started.
+    pub fn starts(&self) -> usize {
+        self.seen().iter().filter(|message| message.get("started").is_some()).count()
     }
 
     /// How often it got a message of this method.

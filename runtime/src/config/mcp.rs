@@ -116,7 +116,15 @@ impl McpConfig {
         format!("mcp.{}", self.name)
     }
 
-    /// Files that decide what it does, which no tool may write.
+    /// Files that are its program: when one of them changes, it is another server.
+    pub fn code(&self) -> &[PathBuf] {
+        match &self.transport {
+            McpTransport::Command { code, .. } => code,
+            McpTransport::Url { ca, .. } => ca.as_slice(),
+        }
+    }
+
+    /// Files that may decide what it does, which no tool may write.
     pub(super) fn files(&self) -> &[PathBuf] {
         match &self.transport {
             McpTransport::Command { files, .. } => files,

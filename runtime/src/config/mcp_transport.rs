@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::document::Address;
 use super::mcp_url::McpUrl;
+use super::program::Program;
 use super::raw_mcp::RawText;
 use super::validate::Validator;
 use crate::net::{Scheme, is_header_name};
@@ -43,8 +44,10 @@ pub enum McpTransport {
         folder: PathBuf,
         /// The environment.
         env: BTreeMap<String, McpText>,
-        /// Files that decide what it does: the program, and those that its arguments name.
+        /// Files that may decide what it does: the program, and those that its arguments name.
         files: Vec<PathBuf>,
+        /// Those of them that are the program itself.
+        code: Vec<PathBuf>,
     },
     /// An address of HTTP.
     Url {
@@ -135,11 +138,11 @@ impl Validator<'_, '_> {
             _ => None,
         };
         // A switched-off one may be missing: that is a reason to switch it off.
-        let (command, files) = match enabled {
+        let Program { command, files, code } = match enabled {
             true => self.program(address, command, path, "./server")?,
-            false => (command, Vec::new()),
+            false => Program { command, files: Vec::new(), code: Vec::new() },
         };
-        Some(McpTransport::Command { command, folder: self.folder.clone(), env, files })
+        Some(McpTransport::Command { command, folder: self.folder.clone(), env, files, code })
     }
 
     fn url_way(

@@ -6,6 +6,7 @@
 
 mod amount;
 mod audit;
+mod code;
 mod component;
 mod discovery;
 mod document;
@@ -34,6 +35,7 @@ mod server;
 mod settings;
 mod shared;
 mod show;
+mod stamp;
 mod untrusted;
 mod validate;
 
@@ -57,4 +59,5 @@ pub(crate) use server::MAX_BODY;
 pub use server::Server;
 pub use settings::{Config, OutputBounds};
 pub use shared::Shared;
+pub use stamp::Stamp;
 pub use untrusted::Inert;

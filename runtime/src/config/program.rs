@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::code::code;
 use super::document::Address;
 use super::validate::Validator;
 
@@ -25,16 +26,25 @@ pub(crate) fn find_program(name: &Path, folder: &Path, path: &str) -> Option<Pat
     folders.map(|folder| Path::new(folder).join(name)).find(is_program)
 }
 
+/// A command that a configuration names, and what is known of its files.
+pub(super) struct Program {
+    /// The program, absolute, and its arguments.
+    pub command: Vec<String>,
+    /// The program, and all files that its arguments name.
+    pub files: Vec<PathBuf>,
+    /// Those of the files that are the program itself.
+    pub code: Vec<PathBuf>,
+}
+
 impl Validator<'_, '_> {
-    /// The command of the table at `address` with its program as an absolute path, and the files that decide what it
-    /// does: the program, and those that its arguments name. `example` is a command to write.
+    /// The command of the table at `address` with its program as an absolute path. `example` is a command to write.
     pub(super) fn program(
         &mut self,
         address: &Address,
         mut command: Vec<String>,
         path: Option<&str>,
         example: &str,
-    ) -> Option<(Vec<String>, Vec<PathBuf>)> {
+    ) -> Option<Program> {
         let here = address.key("command");
         let Some(written) = command.first().cloned() else {
             self.problem(address, format!("has no `command`; write `command = [\"{example}\"]`"));
@@ -58,9 +68,11 @@ impl Validator<'_, '_> {
             self.problem(&here.item(0), message);
             return None;
         };
-        let arguments = command.iter().skip(1).map(|argument| self.folder.join(argument));
-        let mut files: Vec<PathBuf> = arguments.filter(|file| file.is_file()).collect();
-        files.insert(0, program.clone());
+        let written = command.get(1..).unwrap_or_default();
+        let arguments: Vec<PathBuf> = written.iter().map(|argument| self.folder.join(argument)).collect();
+        let mut code = code(&program, &arguments, written);
+        let mut files: Vec<PathBuf> = arguments.into_iter().filter(|file| file.is_file()).collect();
+        [&mut files, &mut code].into_iter().for_each(|files| files.insert(0, program.clone()));
         let Some(program) = program.to_str().map(str::to_owned) else {
             self.problem(&here.item(0), "has a path that is not UTF-8");
             return None;
@@ -68,6 +80,6 @@ impl Validator<'_, '_> {
         if let Some(first) = command.first_mut() {
             *first = program;
         }
-        Some((command, files))
+        Some(Program { command, files, code })
     }
 }

@@ -10,6 +10,8 @@ use super::document::Address;
 use super::raw::RawKey;
 use super::validate::Validator;
 use crate::error::{Error, Result};
+#[cfg(feature = "http")]
+use crate::policy::Digest;
 use crate::policy::{Secret, SecretSource};
 use crate::shared::{SharedStore, StoreAddress};
 
@@ -70,6 +72,18 @@ impl Shared {
             )));
         }
         Ok(key)
+    }
+
+    /// What its key and its password are now, by their settings, without telling them.
+    ///
+    /// # Errors
+    /// When one cannot be read, or could be guessed.
+    #[cfg(feature = "http")]
+    pub(crate) fn secrets(&self) -> Result<[(&'static str, Option<Digest>); 2]> {
+        let wrong = |message: String| Error::Config { at: "server.shared.password".to_owned(), message };
+        let digest = |text: String| Digest::of(text.as_bytes());
+        let password = self.password.as_ref().map(read).transpose().map_err(wrong)?;
+        Ok([("shared.key", Some(digest(self.read_key()?))), ("shared.password", password.map(digest))])
     }
 
     /// It as `config show` has it: where secrets come from, never what they are.

@@ -1,24 +1,23 @@
 //! From settings and components to a runtime: everything that can be wrong is wrong here, not at the first call.
 
+mod assembly;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::admission::Door;
-use super::forgetting::Forgetting;
-use super::loading::Loading;
-use super::reload::{Source, components, load_components, policy_warnings, servers};
-use super::{Identity, Loaded, Runtime, SessionTools, Shared, Terms};
-use crate::config::{Audit, ComponentConfig, Config, Environment, Folders};
-use crate::error::{Error, Result};
+use super::reload::Source;
+use super::{Identity, SessionTools};
+use crate::config::{Audit, Config, Environment, Folders};
+use crate::error::Result;
 use crate::hook::HookEntry;
-use crate::limits::{Admission, CALL_TIMEOUT, Limit, Limits, Origin};
+use crate::limits::{Admission, CALL_TIMEOUT, Limits, Origin};
 use crate::output::OutputStore;
 use crate::policy::{Action, Approvals, Approver, Pins, Rule};
-use crate::registry::Registry;
-use crate::sandbox::{Allocation, CompileCache, Compiler, EngineSettings, Resolving, Sandbox};
-use crate::tool::{AnyNativeTool, Running, ToolComponent};
+use crate::sandbox::{Allocation, Compiler, Resolving};
+use crate::tool::{AnyNativeTool, ToolComponent};
+pub(super) use assembly::located;
 
 /// Collects what a runtime is made of.
 #[derive(Debug, Default)]
@@ -185,6 +184,21 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Waits for the tools of other servers for this long, all of them together, now and at each reload. The tools of those that take
+    /// longer come later, as [`Runtime::changes`](super::Runtime::changes) tells. The default is to wait for each as long as its own
+    /// `start_timeout`.
+    pub fn await_servers(mut self, within: Duration) -> Self {
+        self.source.patience.within = Some(within);
+        self
+    }
+
+    /// Waits for other servers only until one of them has the tool of this name, and starts none where it is there without.
+    /// For a process that makes one call.
+    pub fn await_tool(mut self, name: impl Into<String>) -> Self {
+        self.source.patience.until = Some(name.into());
+        self
+    }
+
     /// Takes everything from a validated configuration; what was set before on this builder is replaced, components
     /// that were added stay.
     pub fn config(mut self, config: Config) -> Self {
@@ -280,133 +294,4 @@ impl RuntimeBuilder {
         let Self { allocation, compiler, cache, folders, .. } = self;
         Self { allocation, compiler, cache, folders, ..Self::default() }
     }
-
-    /// Loads every component and makes the runtime. Nothing is compiled yet, and no guest code runs.
-    ///
-    /// # Errors
-    /// The first thing that is wrong, with the setting that is to be changed.
-    pub async fn build(self) -> Result<Runtime> {
-        self.build_blocking()
-    }
-
-    /// [`Self::build`] where there is nothing to await with.
-    ///
-    /// # Errors
-    /// As [`Self::build`].
-    pub fn build_blocking(mut self) -> Result<Runtime> {
-        let mut warnings = Vec::new();
-        let (cache, cache_problem) = match self.cache.take().map(CompileCache::open) {
-            None => (None, None),
-            Some(Ok(cache)) => (Some(cache), None),
-            Some(Err(why)) => (None, Some(why)),
-        };
-        warnings.extend(cache_problem.clone());
-        let settings = self.engine_settings();
-        let folders = match self.folders.take() {
-            Some(folders) => folders,
-            None => Environment::of_process()?.folders,
-        };
-        let sandbox = Sandbox::new(settings, std::mem::take(&mut self.compiler), cache)?;
-        let sandbox = Arc::new(sandbox.keeping_in(folders.kept()).resolving_by(self.resolver.0.take()));
-        let components = components(&self.config, &self.source);
-        let mut all = self.config.clone();
-        all.components = components.iter().map(|component| component.config.clone()).collect();
-        all.check_write_grants(&folders)?;
-        let (policies, configured_hooks) = self.source.policies(&self.config)?;
-        let audit = self.config.audit.as_ref().map(|audit| audit.open(&folders)).transpose()?;
-        self.inactive.extend(self.config.inactive_groups.iter().cloned());
-        let registry = Registry::new(policies, std::mem::take(&mut self.inactive));
-        let loading = Loading {
-            limits: self.config.limits.clone(),
-            over: self.over.clone(),
-            sandbox: Arc::clone(&sandbox),
-            running: Running::default(),
-        };
-        let mut tools = load_components(components, &self.source, &loading, &mut warnings)?;
-        let mut natives = Vec::new();
-        for native in std::mem::take(&mut self.natives) {
-            natives.push(Arc::new(loading.native(native)?));
-        }
-        if self.source.has_group_switch || self.config.activate_group {
-            tools.push(Arc::new(loading.group_switch()?));
-        }
-        let pins = self.pins.take().unwrap_or_else(Pins::in_memory);
-        let wanted = servers(&self.config, &self.source);
-        let mut remotes = loading.remotes(&wanted, &pins, &mut warnings)?;
-        remotes.without_clashes(tools.iter().chain(&natives).map(|tool| tool.name()), &mut warnings);
-        tools.append(&mut remotes.tools);
-        let added = registry.add(tools.iter().cloned().chain(natives).collect());
-        added.map_err(|error| located(error, &all))?;
-        remotes.servers.iter().for_each(|server| server.tell(registry.teller()));
-        let policy_warnings = policy_warnings(&registry, &all, &self.source, self.session_tools.0.is_none());
-        warnings.extend(policy_warnings.iter().cloned());
-        let runtime = Runtime {
-            shared: Arc::new(Shared {
-                registry,
-                terms: RwLock::new(Arc::new(Terms::of(&self.config, loading))),
-                loaded: Mutex::new(Loaded {
-                    config: all,
-                    tools,
-                    servers: remotes.servers,
-                    source: Source { configured_hooks, ..self.source },
-                }),
-                folders,
-                approver: self.approver.0,
-                approvals: self.approvals.unwrap_or_else(Approvals::in_memory),
-                audit,
-                session_tools: self.session_tools.0,
-                anonymous: Arc::default(),
-                pins,
-                warnings,
-                policy_warnings,
-                cache_problem,
-                door: Door::new(self.config.admission),
-                outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
-                forgetting: Forgetting::default(),
-                sandbox,
-            }),
-        };
-        runtime.await_remotes();
-        Ok(runtime)
-    }
-
-    /// What is fixed when an engine is made: the largest value that any scope sets, except for the stack, which is
-    /// one for all.
-    fn engine_settings(&self) -> EngineSettings {
-        let mut largest = Limits::resolve([&self.config.limits, &self.over]);
-        for component in self.config.components.iter().chain(self.source.components.iter().map(|c| &c.config))
-        {
-            for scope in
-                std::iter::once(&component.limits).chain(component.tool_settings.values().map(|t| &t.limits))
-            {
-                for limit in [Limit::TableElements, Limit::Instances] {
-                    let wanted = Limits::resolve([scope]).get(limit);
-                    if wanted > largest.get(limit) {
-                        largest.apply(&Limits::new().with(limit, wanted));
-                    }
-                }
-            }
-        }
-        EngineSettings {
-            allocation: self.allocation,
-            cells: self.config.admission.concurrent_cells,
-            stack: Limits::resolve([&self.config.limits, &self.over]).get(Limit::Stack),
-            table_elements: largest.get(Limit::TableElements),
-            instances: largest.get(Limit::Instances),
-        }
-    }
-}
-
-/// The error with the lines of the components that it names.
-pub(super) fn located(error: Error, config: &Config) -> Error {
-    let Error::DuplicateTool { name, first, second } = error else { return error };
-    let at = |place: String| {
-        let named = |component: &&ComponentConfig| place.ends_with(&format!("`{}`", component.name));
-        let origin = config.components.iter().find(named).map(|component| component.origin_of("path"));
-        match origin.and_then(|origin| origin.at) {
-            Some(at) => format!("{place} ({at})"),
-            None => place,
-        }
-    };
-    Error::DuplicateTool { name, first: at(first), second: at(second) }
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::checking::as_announced;
 use super::runs::{Runs, bounded};
-use crate::call::Ended;
+use crate::call::{Ended, ErrorKind};
 use crate::output::EventSinks;
 use crate::tool::RemoteBody;
 
@@ -51,6 +51,9 @@ impl Runs<'_> {
             }
         };
         let ended = self.timed(work, &limits).await;
+        if matches!(&ended.end, Err(error) if error.kind == ErrorKind::Timeout) {
+            remote.server.doubt();
+        }
         bounded(as_announced(self.whole, self.tool, ended).await, &limits)
     }
 }

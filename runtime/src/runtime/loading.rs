@@ -8,7 +8,10 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::policy::Pins;
 use crate::sandbox::Sandbox;
-use crate::tool::{AnyNativeTool, Remotes, Running, Tool, ToolComponent, group_switch, load, load_remotes};
+use crate::tool::{
+    AnyNativeTool, Patience, Remotes, Running, Server, Tool, ToolComponent, Under, group_switch, load,
+    load_remotes,
+};
 
 /// What every tool is loaded under.
 #[derive(Clone)]
@@ -40,20 +43,23 @@ impl Loading {
         native.tool(limits)
     }
 
-    /// The tools of other servers, which are started for that.
+    /// The tools of other servers, which are started for that where they are not among those that run `before`.
     ///
     /// # Errors
     /// When a secret of one cannot be read.
     pub fn remotes(
         &self,
-        servers: &[&McpConfig],
+        (servers, before): (&[&McpConfig], &[Arc<Server>]),
         pins: &Pins,
+        patience: &Patience,
         warnings: &mut Vec<String>,
     ) -> Result<Remotes> {
         if servers.is_empty() {
             return Ok(Remotes::default());
         }
-        load_remotes(servers, [&self.limits, &self.over], &self.sandbox, &self.running, pins, warnings)
+        let scopes = [&self.limits, &self.over];
+        let under = Under { scopes, sandbox: &self.sandbox, running: &self.running, pins, patience };
+        load_remotes(servers, before, &under, warnings)
     }
 
     /// The tool that switches groups on.

@@ -62,6 +62,7 @@ use crate::tool::{Body, Server, Tool};
 use admission::Door;
 use forgetting::Forgetting;
 use loading::Loading;
+use remotes::News;
 use session::SessionState;
 use turns::Turn;
 
@@ -84,6 +85,8 @@ struct Shared {
     audit: Option<AuditLog>,
     pins: Pins,
     warnings: Vec<String>,
+    /// What there is to say of other servers since then.
+    news: Arc<News>,
     policy_warnings: Vec<String>,
     cache_problem: Option<String>,
     door: Door,

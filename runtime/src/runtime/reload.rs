@@ -12,7 +12,7 @@ use crate::limits::{CALL_TIMEOUT, Limit, Limits, Origin};
 use crate::output::Bounds;
 use crate::policy::Rules;
 use crate::registry::{Policies, Registry, Replacement};
-use crate::tool::{Remotes, Tool, ToolComponent};
+use crate::tool::{Patience, Remotes, Server, Tool, ToolComponent};
 
 /// What a runtime was made of beside a configuration, which stays when that is replaced.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub(super) struct Source {
     pub configured_hooks: Vec<(HookConfig, HookEntry)>,
     pub hooks: Vec<HookEntry>,
     pub only: Option<String>,
+    /// How long servers of other tools are waited for.
+    pub patience: Patience,
     pub has_group_switch: bool,
 }
 
@@ -94,7 +96,8 @@ fn call_timeout_origin(config: &Config) -> Origin {
 
 impl Runtime {
     /// Takes `config` in the place of the configuration so far: tools, rules, hooks, limits and bounds, all at once. Files of
-    /// components are read anew, also where nothing else has changed. Calls that run finish on what they began with; from
+    /// components are read anew, also where nothing else has changed; servers of other tools whose settings, secrets and programs are the
+    /// same go on, and are asked for their tools again. Calls that run finish on what they began with; from
     /// then on nothing that was replaced runs again. What the embedder set on the builder after the configuration, what it
     /// registered, and native tools stay. Blocks while components are read and servers of other tools are asked.
     ///
@@ -133,9 +136,11 @@ impl Runtime {
         }
         let (registry, alone) = (&self.shared.registry, self.shared.session_tools.is_none());
         told.warnings.extend(policy_warnings(registry, &config, &loaded.source, alone));
-        remotes.servers.iter().for_each(|server| server.tell(registry.teller()));
+        remotes.settle(&registry.teller());
         loaded.tools = tools;
         // Those that are left behind end when the last call of them has.
+        let is_kept = |old: &Arc<Server>| remotes.servers.iter().any(|server| Arc::ptr_eq(old, server));
+        loaded.servers.iter().filter(|old| !is_kept(old)).for_each(|old| old.close_unreached());
         loaded.servers = remotes.servers;
         loaded.source.configured_hooks = configured_hooks;
         loaded.config = config;
@@ -169,7 +174,9 @@ impl Runtime {
             .filter(|placed| !is_old(&placed.tool))
             .map(|placed| placed.tool.name().to_owned())
             .collect();
-        let mut remotes = loading.remotes(&servers(&config, source), &self.shared.pins, warnings)?;
+        let wanted = servers(&config, source);
+        let mut remotes =
+            loading.remotes((&wanted, &loaded.servers), &self.shared.pins, &source.patience, warnings)?;
         let taken = tools.iter().map(|tool| tool.name()).chain(kept.iter().map(String::as_str));
         remotes.without_clashes(taken, warnings);
         tools.append(&mut remotes.tools);

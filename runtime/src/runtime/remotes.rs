@@ -1,16 +1,19 @@
 //! The other servers whose tools there are.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Runtime;
 use crate::error::Result;
 use crate::policy::Digest;
-use crate::tool::{Remotes, Server, Tool, arrived_remotes};
+use crate::tool::{Server, Tool, remote_tools_of};
 
 /// How long servers may take to end, all together.
 const ENDING: Duration = Duration::from_secs(2);
+
+/// Lines that are kept for whoever asks what is new.
+const MAX_NEWS: usize = 64;
 
 /// A tool of another server, with what is told of it now.
 #[derive(Debug, Clone)]
@@ -24,6 +27,23 @@ pub struct RemoteTool {
     pub tool: Arc<Tool>,
     /// Why it is off, in words, if it is.
     pub off: Option<String>,
+}
+
+/// What there is to say of other servers since they were loaded.
+#[derive(Debug, Default)]
+pub(super) struct News(Mutex<Vec<String>>);
+
+impl News {
+    fn add(&self, told: Vec<String>) {
+        let mut lines = self.lines();
+        lines.extend(told);
+        let gone = lines.len().saturating_sub(MAX_NEWS);
+        lines.drain(..gone);
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Runtime {
@@ -96,42 +116,58 @@ impl Runtime {
         });
     }
 
-    /// Goes on trying to reach the servers that were not there, and takes up the tools of each once it is.
+    /// What there is to say of other servers since the tools were loaded, in words, each once: that one which was not there
+    /// cannot be reached, and what is unusual of one that came later. What nobody asks for is not kept beyond some lines.
+    pub fn news(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.news.lines())
+    }
+
+    /// Waits for the servers that were not there, on the reactor, and takes up the tools of each once it is.
     pub(super) fn await_remotes(&self) {
         let loaded = self.shared.loaded();
-        let absent = loaded.servers.iter().filter(|server| server.is_absent());
-        for server in absent {
-            let config = loaded.config.mcp.iter().find(|config| config.name == server.name()).cloned();
-            let Some(config) = config else { continue };
-            let (shared, server) = (Arc::downgrade(&self.shared), Arc::downgrade(server));
-            let (pins, loading) = (self.shared.pins.clone(), self.shared.terms().loading.clone());
+        for server in loaded.servers.iter().filter(|server| server.is_to_be_awaited()) {
+            // The runtime itself is never held on the reactor, which is a part of it.
+            let (shared, news) = (Arc::downgrade(&self.shared), Arc::clone(&self.shared.news));
+            let (component, mut is_told) = (server.component().to_owned(), server.has_failed());
+            let waiting = Server::arrives(Arc::downgrade(server), move |why| {
+                if !std::mem::replace(&mut is_told, true) {
+                    news.add(vec![format!("{component}: none of its tools are there: {why}")]);
+                }
+            });
             self.shared.sandbox.handle().spawn(async move {
-                let scopes = [&loading.limits, &loading.over];
-                let Some(Ok(remotes)) = arrived_remotes(&config, &server, scopes, &pins).await else {
-                    return;
-                };
+                let Some(server) = waiting.await else { return };
                 // Not on the reactor, which waits for nothing.
                 tokio::task::spawn_blocking(move || {
                     if let Some(shared) = shared.upgrade() {
-                        Self { shared }.take_up(remotes);
+                        Self { shared }.take_up(&server);
                     }
                 });
             });
         }
     }
 
-    /// Adds the tools of a server that has arrived, unless another configuration has taken its place meanwhile.
-    fn take_up(&self, mut remotes: Remotes) {
+    /// Adds the tools of a server that has arrived, unless they are there, or another configuration has taken its place.
+    fn take_up(&self, server: &Arc<Server>) {
         let mut loaded = self.shared.loaded();
-        let is_known = |server: &Arc<Server>| loaded.servers.iter().any(|known| Arc::ptr_eq(known, server));
-        if !remotes.servers.iter().all(is_known) {
-            return;
+        let is_known = loaded.servers.iter().any(|known| Arc::ptr_eq(known, server));
+        let config = loaded.config.mcp.iter().find(|config| config.name == server.name());
+        let (true, Some(config)) = (is_known && server.is_taken_now(), config) else { return };
+        let terms = self.shared.terms();
+        let scopes = [&terms.loading.limits, &terms.loading.over];
+        let mut told = Vec::new();
+        match remote_tools_of(config, server, scopes, &self.shared.pins, &mut told) {
+            Ok(mut remotes) => {
+                let now = self.shared.registry.now();
+                remotes.without_clashes(now.iter().map(|placed| placed.tool.name()), &mut told);
+                match self.shared.registry.add(remotes.tools.clone()) {
+                    Ok(()) => loaded.tools.append(&mut remotes.tools),
+                    Err(error) => told.push(error.to_string()),
+                }
+            }
+            Err(error) => told.push(error.to_string()),
         }
-        let now = self.shared.registry.now();
-        remotes.without_clashes(now.iter().map(|placed| placed.tool.name()), &mut Vec::new());
-        if self.shared.registry.add(remotes.tools.clone()).is_ok() {
-            loaded.tools.append(&mut remotes.tools);
-        }
+        drop(loaded);
+        self.shared.news.add(told);
     }
 
     fn servers(&self, name: &str) -> Vec<Arc<Server>> {

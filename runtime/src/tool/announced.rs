@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::dialect::modern;
+
 /// The most tools that one of them may have.
 pub(super) const MAX_TOOLS: usize = 256;
 
@@ -25,17 +27,17 @@ pub(super) fn bounded_length(bytes: usize, what: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A schema whose root is that of an object, without what names its dialect.
+/// A schema whose root is that of an object, as one of 2020-12.
 ///
 /// # Errors
-/// When it is that of something else, or nested too deep.
-pub(super) fn object_schema(mut schema: Value, what: &str) -> Result<Value, String> {
+/// When it is that of something else, nested too deep, or of a dialect that is not known.
+pub(super) fn object_schema(schema: Value, what: &str) -> Result<Value, String> {
     if depth(&schema) > MAX_SCHEMA_DEPTH {
         return Err(format!("its {what} is nested deeper than {MAX_SCHEMA_DEPTH}"));
     }
+    let mut schema = modern(schema).map_err(|told| format!("its {what} {told}"))?;
     match schema.as_object_mut() {
         Some(object) if object.get("type").and_then(Value::as_str) == Some("object") => {
-            object.remove("$schema");
             object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
         }
         _ => return Err(format!("its {what} is not that of an object")),

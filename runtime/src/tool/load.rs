@@ -357,6 +357,7 @@ impl Loader<'_> {
             },
             output: OnceLock::new(),
             mirrored: OnceLock::new(),
+            shown: OnceLock::new(),
         }))
     }
 

@@ -6,6 +6,7 @@ mod builtin;
 mod candidate;
 mod component;
 mod content;
+mod dialect;
 mod group_switch;
 mod hook;
 pub mod inspect;
@@ -42,7 +43,7 @@ pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
 pub(crate) use remote::{
-    RemoteBody, Remotes, Running, Server, arrived as arrived_remotes, load as load_remotes,
+    Patience, RemoteBody, Remotes, Running, Server, Under, load as load_remotes, tools_of as remote_tools_of,
 };
 
 use crate::error::Result;
@@ -74,6 +75,8 @@ pub struct Tool {
     pub(crate) output: OnceLock<Option<ArgumentSchema>>,
     /// Arguments that calls over HTTP repeat in headers.
     pub(crate) mirrored: OnceLock<Box<[Mirrored]>>,
+    /// The digest of how it is listed, by which lists are compared.
+    pub(crate) shown: OnceLock<Digest>,
 }
 
 /// Who a tool belongs to: a component, or an embedder's code. What rules, approvals and records know it by.
@@ -287,6 +290,7 @@ impl Tool {
             body,
             output: OnceLock::new(),
             mirrored: OnceLock::new(),
+            shown: OnceLock::new(),
         }
     }
 

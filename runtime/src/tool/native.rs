@@ -279,6 +279,7 @@ impl Built {
             body: Body::Native(Arc::new(body)),
             output: OnceLock::new(),
             mirrored: OnceLock::new(),
+            shown: OnceLock::new(),
         })
     }
 }

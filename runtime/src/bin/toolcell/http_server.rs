@@ -97,10 +97,11 @@ impl Access {
         Ok(self.access.check(self.flags.over(settings)?)?)
     }
 
-    /// The files that tokens are read from.
+    /// The files that tokens are read from, and what instances share.
     pub fn paths(&self, settings: &Server) -> Vec<PathBuf> {
         let flags = self.flags.tokens.iter().map(|(_, source)| source);
-        let sources = settings.tokens.values().chain(flags);
+        let shared = settings.shared.iter().flat_map(|shared| shared.password.iter().chain([&shared.key]));
+        let sources = settings.tokens.values().chain(flags).chain(shared);
         sources
             .filter_map(|source| match source {
                 SecretSource::File(path) => Some(path.clone()),

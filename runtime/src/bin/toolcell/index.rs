@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toolcell::config::{ComponentConfig, Source, ensure_private};
+use toolcell::config::{ComponentConfig, Source, Stamp, ensure_private};
 
 use crate::opened::Opened;
 use crate::toolset::Toolset;
@@ -37,8 +36,12 @@ pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<(
         toolset.enabled().map(|component| Some((component, key(toolset, component)?))).collect();
     // With one component there is nothing to leave out; those of flags are loaded always.
     let keys = keys.filter(|keys| keys.len() + toolset.config.mcp.len() > 1 && toolset.components.is_empty());
+    let everything = || match tool {
+        Some(tool) => Opened::of(toolset.builder().await_tool(tool)),
+        None => toolset.runtime(),
+    };
     let (Some(tool), Some(keys)) = (tool, keys) else {
-        let runtime = toolset.runtime()?;
+        let runtime = everything()?;
         let unmatched = runtime.policy_warnings().to_vec();
         return Ok((runtime, unmatched));
     };
@@ -50,7 +53,7 @@ pub(crate) fn runtime(toolset: &Toolset, tool: Option<&str>) -> anyhow::Result<(
             return Ok((runtime, unmatched.clone()));
         }
     }
-    let runtime = toolset.runtime()?;
+    let runtime = everything()?;
     let before = index.clone();
     for (component, key) in keys {
         let tools = runtime.list().into_iter().filter(|tool| tool.component() == component.name);
@@ -84,16 +87,7 @@ fn key(toolset: &Toolset, component: &ComponentConfig) -> Option<String> {
         Source::Builtin(_) => std::env::current_exe().ok()?,
         _ => return None,
     };
-    let metadata = file.metadata().ok()?;
-    let stamp = (
-        metadata.dev(),
-        metadata.ino(),
-        metadata.size(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-        metadata.ctime(),
-        metadata.ctime_nsec(),
-    );
+    let stamp = Stamp::of(&file)?;
     let mut text = String::new();
     write!(
         text,

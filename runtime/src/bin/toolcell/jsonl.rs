@@ -11,7 +11,7 @@ use crate::input::left;
 use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, print_json, quiet, say};
 use crate::toolset::ToolsetArgs;
-use crate::watching::watch;
+use crate::watching::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,11 +38,12 @@ pub(crate) fn run(args: &JsonlArgs) -> anyhow::Result<ExitCode> {
     }
     // A process that lives on: see the decision on mapped native code.
     let toolset = args.tools.open()?;
-    let builder = toolset.builder().allocation(Allocation::default());
+    let watch = Watch::of(&toolset);
+    let builder = toolset.prompt_builder().allocation(Allocation::default());
     let builder = if args.tools.yes { builder } else { builder.approver(AskClient) };
     let runtime = builder.build_blocking()?;
     runtime.warnings().iter().for_each(|warning| say(Label::Warning, warning));
-    watch(&toolset, &runtime);
+    watch.start(&runtime);
     let executor = tokio::runtime::Builder::new_multi_thread().build().context("cannot serve")?;
     let lines = JsonLines::new(runtime.clone()).stop(interrupted()).left(left());
     let served = executor.block_on(lines.serve(tokio::io::stdin(), tokio::io::stdout()));

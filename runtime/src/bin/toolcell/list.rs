@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
+use crate::opened::Opened;
 use crate::report::tool_json;
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::ToolsetArgs;
@@ -17,7 +18,7 @@ pub(crate) struct ListArgs {
 
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let toolset = args.tools.open()?;
-    let runtime = toolset.runtime()?;
+    let runtime = Opened::of(toolset.prompt_builder())?;
     let tools = runtime.list();
     if args.tools.json {
         let tools: Vec<_> = tools.iter().map(|tool| tool_json(tool)).collect();

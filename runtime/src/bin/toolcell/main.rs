@@ -50,6 +50,7 @@ mod terminal;
 mod test;
 mod toolset;
 mod trust;
+mod watched;
 mod watching;
 mod wit;
 

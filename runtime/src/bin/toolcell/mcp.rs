@@ -21,9 +21,7 @@ use crate::install::{self, InstallArgs};
 use crate::ready::{interrupted, say_new_cache_problem};
 use crate::terminal::{Label, say};
 use crate::toolset::ToolsetArgs;
-use crate::watching::watch;
-#[cfg(feature = "http")]
-use crate::watching::watch_with;
+use crate::watching::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,10 +70,11 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
         return install::run(args);
     }
     let toolset = args.tools.open()?;
+    let watch = Watch::of(&toolset);
     #[cfg(feature = "http")]
     let http = args.http.listening(&toolset)?;
     // The default of a process that lives on.
-    let mut builder = toolset.builder().allocation(Allocation::default());
+    let mut builder = toolset.prompt_builder().allocation(Allocation::default());
     #[cfg(feature = "http")]
     if let Some(http) = &http {
         builder = http.sharing(builder)?;
@@ -93,13 +92,13 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     #[cfg(feature = "http")]
     if let Some(http) = http {
         let served = http.serving(runtime.clone(), interrupted()).and_then(|(serving, access)| {
-            watch_with(&toolset, &runtime, access);
+            watch.with(access).start(&runtime);
             executor.block_on(serving.serve())
         });
         let code = ended(runtime, executor);
         return served.map(|()| code);
     }
-    watch(&toolset, &runtime);
+    watch.start(&runtime);
     let output = protocol_output().context("cannot take standard output for the protocol")?;
     let serving = serve_until(runtime.clone(), io::stdin(), output, interrupted(), left());
     let served = executor.block_on(serving);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -15,6 +16,9 @@ use toolcell::{Access, DirGrant, Grant, Limit, Limits, Runtime, RuntimeBuilder, 
 use crate::approver::approver;
 use crate::opened::Opened;
 use crate::terminal::{Label, say};
+
+/// How long servers of other tools are waited for, where somebody waits for more than these.
+const READY: Duration = Duration::from_secs(2);
 
 /// The flags of every command that works with tools.
 #[derive(Args)]
@@ -301,6 +305,11 @@ impl Toolset {
             Err(_) => builder,
         };
         self.components.iter().cloned().fold(builder, RuntimeBuilder::component)
+    }
+
+    /// A builder of the runtime of one that is waited for: tools of other servers that take long come later.
+    pub fn prompt_builder(&self) -> RuntimeBuilder {
+        self.builder().await_servers(READY)
     }
 
     /// The runtime with every tool.

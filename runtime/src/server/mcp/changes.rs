@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::connection::Connection;
+use super::lists;
 use super::speech::notification;
 
 /// Changes that follow each other this closely are one.
@@ -13,13 +14,20 @@ const TOGETHER: Duration = Duration::from_millis(100);
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Tells the client of changes until the runtime is gone.
-pub(super) async fn watch(connection: Arc<Connection>) {
+/// Tells the client of changes of what it sees, as that is now, until the runtime is gone. What changes may be none of its tools, or
+/// one that is off.
+pub(super) fn watch(connection: Arc<Connection>) -> impl Future<Output = ()> + Send {
     let mut changes = connection.client.runtime.changes();
-    while changes.changed().await.is_ok() {
-        tokio::time::sleep(TOGETHER).await;
-        changes.borrow_and_update();
-        connection.tell_change().await;
+    let mut seen = lists::identity(&connection.client.session);
+    async move {
+        while changes.changed().await.is_ok() {
+            tokio::time::sleep(TOGETHER).await;
+            changes.borrow_and_update();
+            let now = lists::identity(&connection.client.session);
+            if std::mem::replace(&mut seen, now) != now {
+                connection.tell_change().await;
+            }
+        }
     }
 }
 

@@ -50,8 +50,8 @@ struct State {
     asked: HashMap<String, oneshot::Sender<Option<Value>>>,
     /// The identifiers of subscriptions, each with whether it is to changes of the list of tools.
     subscriptions: Vec<(Value, bool)>,
-    /// Where messages go that belong to no request.
-    listener: Option<Writer>,
+    /// Where messages may go that belong to no request, the newest last; each message goes to one of them.
+    listeners: Vec<Writer>,
     /// Whether there was a change while nobody listened.
     is_behind: bool,
     count: u64,
@@ -60,6 +60,11 @@ struct State {
 impl State {
     fn is_subscribed(&self, id: &Value) -> bool {
         self.subscriptions.iter().any(|(known, _)| known == id)
+    }
+
+    /// The newest that somebody reads: one of before may be left over of a connection that broke.
+    fn listener(&self) -> Option<&Writer> {
+        self.listeners.iter().rfind(|listener| !listener.is_closed())
     }
 }
 
@@ -80,7 +85,7 @@ impl Connection {
             running: HashMap::new(),
             asked: HashMap::new(),
             subscriptions: Vec::new(),
-            listener,
+            listeners: listener.into_iter().collect(),
             is_behind: false,
             count: 0,
         };
@@ -113,15 +118,15 @@ impl Connection {
         }
         let message = match line {
             Line::Whole(line) => read(&line),
-            Line::TooLong(id) => {
+            Line::TooLong(echo) => {
                 let told = format!("the message is longer than {MAX_LINE} bytes");
-                Err((id.unwrap_or_default(), Refusal::new(INVALID_REQUEST, told)))
+                Err((echo, Refusal::new(INVALID_REQUEST, told)))
             }
         };
         match message {
             Ok(message) => self.receive(message, writer).await,
-            Err((id, refusal)) => {
-                writer.send(&refusal.message(&id)).await;
+            Err((echo, refusal)) => {
+                writer.send_refusal(refusal, &echo).await;
                 None
             }
         }

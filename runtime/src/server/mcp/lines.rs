@@ -2,10 +2,9 @@
 
 use std::io::{self, BufRead as _, BufReader, Read};
 
-use serde_json::Value;
 use tokio::sync::mpsc::{Receiver, channel};
 
-use super::id::IdScan;
+use super::id::{Echo, IdScan};
 
 /// Bytes of one line. Arguments have 16 MiB by default, which escapes may double.
 pub(super) const MAX_LINE: usize = 32 << 20;
@@ -21,8 +20,8 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 pub(super) enum Line {
     /// Without its newline.
     Whole(Vec<u8>),
-    /// Longer than is read; with the id of the message, where it could be found.
-    TooLong(Option<Value>),
+    /// Longer than is read; with the id of the message.
+    TooLong(Echo),
 }
 
 impl Line {
@@ -79,7 +78,7 @@ fn next(input: &mut impl io::BufRead, max: usize) -> io::Result<Option<Line>> {
         let is_over = is_end || consumed == 0;
         input.consume(consumed);
         if is_over {
-            return Ok(Some(Line::TooLong(scan.id())));
+            return Ok(Some(Line::TooLong(scan.echo())));
         }
     }
 }
@@ -131,9 +130,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                Line::TooLong(Some(json!("z"))),
+                Line::TooLong(Echo::of(&json!("z"))),
                 Line::Whole(b"{\"id\":1}".to_vec()),
-                Line::TooLong(None),
+                Line::TooLong(Echo::default()),
                 Line::Whole(b"12345678".to_vec()),
             ]
         );

@@ -10,6 +10,7 @@ use super::answer::{listed, server};
 use super::frame::{INVALID_PARAMS, Refusal};
 use super::version::{CURRENT, Terms, supported};
 use crate::format::{Format, Strict};
+use crate::policy::Digest;
 use crate::runtime::{Runtime, Session};
 use crate::tool::Tool;
 
@@ -45,6 +46,18 @@ pub(super) fn initialized(runtime: &Runtime, version: &str) -> Value {
 pub(super) fn discovered(runtime: &Runtime) -> Value {
     let result = json!({ "supportedVersions": supported(), "capabilities": capabilities() });
     listed(with_instructions(result, runtime), &Terms::handshake(CURRENT, None))
+}
+
+/// The digest of all that a client of `session` sees in the list of tools.
+pub(super) fn identity(session: &Session) -> Digest {
+    let told = |tool: &Arc<Tool>| {
+        let digest = tool.shown.get_or_init(|| {
+            let shown = Format::Mcp.export(std::slice::from_ref(tool), Strict::Off).tools;
+            Digest::of(shown.to_string().as_bytes())
+        });
+        digest.to_string()
+    };
+    Digest::of(session.list().iter().map(told).collect::<String>().as_bytes())
 }
 
 /// One page of the tools, in the order of their names. A cursor is the last name of the page before, so that a page is right

@@ -10,6 +10,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 
+use super::frame::Refusal;
+use super::id::Echo;
 use super::room::{OF_ONE, Room, Space};
 
 /// Messages that wait for a client that reads slowly; more make their senders wait, as more bytes than there is room for do.
@@ -39,6 +41,13 @@ impl Outgoing {
         let mut line = message.to_string().into_bytes();
         line.push(b'\n');
         Self { line, is_answer: message.get("method").is_none(), code, space: None }
+    }
+
+    fn refusal(refusal: Refusal, echo: &Echo) -> Self {
+        let code = Some(refusal.code.into());
+        let mut line = refusal.unread(echo).into_bytes();
+        line.push(b'\n');
+        Self { line, is_answer: true, code, space: None }
     }
 }
 
@@ -77,7 +86,15 @@ impl Writer {
 
     /// Writes a message, after all before it.
     pub async fn send(&self, message: &Value) {
-        let message = Outgoing::new(message);
+        self.send_made(Outgoing::new(message)).await;
+    }
+
+    /// The same for what answers a message that could not be read.
+    pub async fn send_refusal(&self, refusal: Refusal, echo: &Echo) {
+        self.send_made(Outgoing::refusal(refusal, echo)).await;
+    }
+
+    async fn send_made(&self, message: Outgoing) {
         let space = tokio::select! {
             biased;
             () = self.given_up.cancelled() => return,

@@ -1,6 +1,7 @@
 //! What a server offers: each tool bounded, checked, and with the identity by which a change is noticed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -9,11 +10,13 @@ use crate::policy::Digest;
 use crate::schema::sorted;
 use crate::tool::announced::{MAX_DESCRIPTION_BYTES, bounded_length, object_schema};
 use crate::tool::argument_schema::ArgumentSchema;
+use crate::tool::mirrored::mirrored;
 
 /// Bytes of a name; what servers call their tools is shorter.
 const MAX_NAME_BYTES: usize = 128;
 
 /// One tool as its server describes it.
+#[derive(Clone)]
 pub(super) struct Offer {
     /// The server's own name of it.
     pub name: String,
@@ -23,11 +26,39 @@ pub(super) struct Offer {
     pub description: String,
     pub input_schema: Value,
     pub output_schema: Option<Value>,
-    pub arguments: ArgumentSchema,
+    pub arguments: Arc<ArgumentSchema>,
+}
+
+/// All that a server offered when it was asked.
+pub(super) struct Listing {
+    pub offers: Vec<Offer>,
+    /// What is no tool, by the server's names, and why.
+    pub refused: Vec<(String, String)>,
+    /// What its tools are known by.
+    pub identities: BTreeMap<String, Digest>,
+}
+
+impl Listing {
+    /// What `server` offers by these definitions. Where calls repeat arguments in headers, a tool whose arguments cannot be
+    /// repeated is none.
+    pub fn of(server: &str, definitions: Vec<Value>, has_headers: bool) -> Self {
+        let (mut offers, mut refused) = offers(server, definitions);
+        if has_headers {
+            offers.retain(|offer| match mirrored(&offer.input_schema) {
+                Ok(_) => true,
+                Err(why) => {
+                    refused.push((offer.name.clone(), format!("its input schema: {why}")));
+                    false
+                }
+            });
+        }
+        let identities = offers.iter().map(|offer| (offer.name.clone(), offer.identity)).collect();
+        Self { offers, refused, identities }
+    }
 }
 
 /// The tools among `definitions`, and why others are none, by their names.
-pub(super) fn offers(server: &str, definitions: Vec<Value>) -> (Vec<Offer>, Vec<(String, String)>) {
+fn offers(server: &str, definitions: Vec<Value>) -> (Vec<Offer>, Vec<(String, String)>) {
     let (mut offers, mut refused, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for definition in definitions {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -73,6 +104,7 @@ fn offer(server: &str, name: String, definition: Value) -> Result<Offer, String>
     let description = cut(text("description").unwrap_or_default(), MAX_DESCRIPTION_BYTES);
     let told = json!([server, name, title, description, input_schema, output_schema]);
     let identity = Digest::of(sorted(&told).to_string().as_bytes());
+    let arguments = Arc::new(arguments);
     Ok(Offer { name, identity, title, description, input_schema, output_schema, arguments })
 }
 

@@ -1,5 +1,6 @@
 //! One connection to a server: which era of the protocol it speaks, its tools, and calls of them.
 
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -42,6 +43,8 @@ pub(super) struct Client {
     is_current: bool,
     has_tools: bool,
     tells_changes: bool,
+    /// Whether it is being asked if it is still there.
+    pub is_doubted: AtomicBool,
 }
 
 impl Client {
@@ -84,7 +87,8 @@ impl Client {
     fn new(link: Link, is_current: bool, capabilities: Option<&Value>) -> Self {
         let tools = capabilities.and_then(|given| given.get("tools"));
         let tells_changes = tools.and_then(|tools| tools.get("listChanged")) == Some(&Value::Bool(true));
-        Self { link, is_current, has_tools: tools.is_some_and(Value::is_object), tells_changes }
+        let has_tools = tools.is_some_and(Value::is_object);
+        Self { link, is_current, has_tools, tells_changes, is_doubted: AtomicBool::new(false) }
     }
 
     /// The definitions of all its tools.
@@ -137,6 +141,12 @@ impl Client {
         let params =
             Map::from_iter([("name".to_owned(), Value::from(name)), ("arguments".to_owned(), arguments)]);
         self.request("tools/call", params, mirrored, progress).await
+    }
+
+    /// Asks for a sign of life, and waits for whatever is answered: an error is one too. The current revision has no `ping`.
+    pub async fn pulse(&self) {
+        let method = if self.is_current { "server/discover" } else { "ping" };
+        let _ = self.request(method, Map::new(), &[], None).await;
     }
 
     /// Waits for changes of the list of tools to be told, as long as the connection lasts. `changed` hears where some may

@@ -111,6 +111,15 @@ impl Link {
         }
     }
 
+    /// Ends it since nothing comes of it, and says why to whoever waits for an answer.
+    pub fn give_up(&self, why: &str) {
+        match self {
+            Self::Stdio(stdio) => stdio.give_up(why),
+            #[cfg(feature = "http")]
+            Self::Http(http) => http.give_up(why),
+        };
+    }
+
     /// Ends it. The token is cancelled once everything is gone.
     pub fn close(&self) -> CancellationToken {
         match self {

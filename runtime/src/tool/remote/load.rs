@@ -1,13 +1,15 @@
-//! From the servers of a configuration to tools: each is started and asked, all at the same time, within its time.
+//! From the servers of a configuration to tools: each is asked for what it offers, all at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use tokio::sync::watch;
 use toolcell_package::Hints;
 
-use super::catalog::Offer;
+use super::catalog::{Listing, Offer};
 use super::names::legal;
+use super::opening::{Opened, Patience, open};
 use super::running::Running;
 use super::server::Server;
 use super::{Off, RemoteBody};
@@ -28,91 +30,99 @@ const RESERVED: [&str; 1] = ["read_output"];
 #[derive(Default)]
 pub(crate) struct Remotes {
     pub servers: Vec<Arc<Server>>,
+    /// Those that have named their tools.
+    arrived: Vec<Arc<Server>>,
     pub tools: Vec<Arc<Tool>>,
 }
 
-/// What servers offer, and why not.
-type Opened = std::result::Result<(Vec<Offer>, Vec<(String, String)>), String>;
+/// What servers are loaded under.
+pub(crate) struct Under<'a> {
+    pub scopes: [&'a Limits; 2],
+    pub sandbox: &'a Arc<Sandbox>,
+    pub running: &'a Running,
+    pub pins: &'a Pins,
+    pub patience: &'a Patience,
+}
 
-/// The tools of these servers. One that cannot be reached has none, and a warning says why.
+/// The tools of these servers, of which those that are among `before` go on as they run. One that cannot be reached, or not
+/// soon enough, has none, and a warning says why.
 ///
 /// # Errors
 /// When a secret cannot be read.
 pub(crate) fn load(
     configs: &[&McpConfig],
-    scopes: [&Limits; 2],
-    sandbox: &Arc<Sandbox>,
-    running: &Running,
-    pins: &Pins,
+    before: &[Arc<Server>],
+    under: &Under<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Remotes> {
+    let scopes = under.scopes;
     let mut servers = Vec::new();
     for config in configs {
         let limits = config.tool_settings.values().map(|settings| &settings.limits);
         let each = limits.map(|own| Limits::resolve([scopes[0], &config.limits, own, scopes[1]]));
         let all = each.chain([Limits::resolve([scopes[0], &config.limits, scopes[1]])]);
         let most = all.map(|limits| limits.get_usize(Limit::ResultBytes)).max().unwrap_or_default();
-        let server = Arc::new(Server::new(config, most, sandbox)?);
-        running.add(&server);
+        let server = Server::one(before, config, most, under.sandbox)?;
+        if !before.iter().any(|known| Arc::ptr_eq(known, &server)) {
+            under.running.add(&server);
+        }
         servers.push(server);
     }
+    let has_wanted = |index: usize| {
+        let (Some(config), Some(server)) = (configs.get(index), servers.get(index)) else { return false };
+        under.patience.until.as_ref().is_some_and(|tool| Loader { config, server, scopes }.has(tool))
+    };
+    let opened = open(&servers, under.sandbox, under.patience, has_wanted);
     let mut remotes = Remotes::default();
-    for ((config, server), opened) in configs.iter().zip(&servers).zip(open(&servers, sandbox)) {
-        match opened {
-            Ok((offers, refused)) => {
-                let loader = Loader { config, server, scopes };
-                remotes.tools.extend(loader.tools(offers, refused, pins, warnings)?);
-            }
-            Err(why) => {
-                let why = server.words(&why);
-                warnings.push(format!("{}: none of its tools are there: {why}", server.component()));
-            }
+    for ((config, server), opened) in configs.iter().zip(&servers).zip(opened) {
+        let listing = server.listing();
+        if let Some(told) = missing(server, opened, listing.is_some(), under.patience) {
+            warnings.push(format!("{}: {told}", server.component()));
+        }
+        if let Some(listing) = listing {
+            let loader = Loader { config, server, scopes };
+            remotes.tools.extend(loader.tools(&listing, under.pins, warnings)?);
+            remotes.arrived.push(Arc::clone(server));
         }
     }
     remotes.servers = servers;
     Ok(remotes)
 }
 
-/// The tools of a server that was not there when it was loaded, once it is. None where nobody needs it any more. Must be
-/// awaited on the reactor.
+/// What of a server's tools is missing, and why.
+fn missing(server: &Server, opened: Opened, is_known: bool, patience: &Patience) -> Option<String> {
+    let (why, yet) = match opened {
+        Some(Ok(())) => return None,
+        Some(Err(why)) => (server.words(&why), ""),
+        // Nobody waits any longer, since the tool that was waited for is there.
+        None if patience.until.is_some() => return None,
+        None => {
+            let [within, whole] = [patience.within.unwrap_or_default(), server.start_timeout()]
+                .map(|time| humantime::format_duration(time).to_string());
+            let setting = format!("{}.start_timeout", server.component());
+            (format!("it was not ready within {within}, and may take {whole} (`{setting}`)"), " yet")
+        }
+    };
+    Some(match is_known {
+        true => format!("its tools are those that it named before: {why}"),
+        false => format!("none of its tools are there{yet}: {why}"),
+    })
+}
+
+/// The tools of a server that was reached after its settings were loaded.
 ///
 /// # Errors
 /// When a glob of its settings is none.
-pub(crate) async fn arrived(
+pub(crate) fn tools_of(
     config: &McpConfig,
-    server: &Weak<Server>,
+    server: &Arc<Server>,
     scopes: [&Limits; 2],
     pins: &Pins,
-) -> Option<Result<Remotes>> {
-    let (offers, refused) = Server::arrives(Weak::clone(server)).await?;
-    let server = server.upgrade()?;
-    let loader = Loader { config, server: &server, scopes };
-    // What would be told of it is told when the configuration is loaded again.
-    let tools = loader.tools(offers, refused, pins, &mut Vec::new());
-    Some(tools.map(|tools| Remotes { servers: vec![Arc::clone(&server)], tools }))
-}
-
-/// Opens all servers at once, on a thread of its own: the caller may be one that must not wait.
-fn open(servers: &[Arc<Server>], sandbox: &Arc<Sandbox>) -> Vec<Opened> {
-    let failed = || Err("the host failed while it asked for its tools".to_owned());
-    let opening: Vec<_> = servers
-        .iter()
-        .map(|server| {
-            let server = Arc::clone(server);
-            sandbox.handle().spawn(async move { server.open().await })
-        })
-        .collect();
-    let all = async {
-        let mut opened = Vec::new();
-        for opening in opening {
-            opened.push(opening.await.unwrap_or_else(|_| failed()));
-        }
-        opened
-    };
-    std::thread::scope(|scope| {
-        let opened = scope.spawn(|| sandbox.handle().block_on(all)).join();
-        opened.unwrap_or_else(|_| servers.iter().map(|_| failed()).collect())
-    })
+    warnings: &mut Vec<String>,
+) -> Result<Remotes> {
+    let Some(listing) = server.listing() else { return Ok(Remotes::default()) };
+    let tools = Loader { config, server, scopes }.tools(&listing, pins, warnings)?;
+    Ok(Remotes { servers: vec![Arc::clone(server)], arrived: vec![Arc::clone(server)], tools })
 }
 
 /// One server on its way to tools.
@@ -123,29 +133,22 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn tools(
-        &self,
-        offers: Vec<Offer>,
-        refused: Vec<(String, String)>,
-        pins: &Pins,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<Arc<Tool>>> {
+    fn tools(&self, listing: &Listing, pins: &Pins, warnings: &mut Vec<String>) -> Result<Vec<Arc<Tool>>> {
         let component = self.server.component();
         let wanted = self.globs()?;
         let is_wanted = |name: &str| wanted.as_ref().is_none_or(|globs| globs.is_match(name));
-        for (name, why) in refused.iter().filter(|(name, _)| is_wanted(name)) {
+        for (name, why) in listing.refused.iter().filter(|(name, _)| is_wanted(name)) {
             warnings.push(format!("{component}: `{name}` is no tool: {why}"));
         }
-        let approved =
-            match pins.approved(self.server.place(), self.server.name(), &self.server.all_offered()) {
-                Ok(approved) => approved,
-                Err(error) => {
-                    warnings.push(format!("{component}: none of its tools count as approved: {error}"));
-                    BTreeMap::new()
-                }
-            };
-        self.check_names(&offers, wanted.as_ref(), warnings)?;
-        let mut offers: Vec<Offer> = offers.into_iter().filter(|offer| is_wanted(&offer.name)).collect();
+        let approved = match pins.approved(self.server.place(), self.server.name(), &listing.identities) {
+            Ok(approved) => approved,
+            Err(error) => {
+                warnings.push(format!("{component}: none of its tools count as approved: {error}"));
+                BTreeMap::new()
+            }
+        };
+        self.check_names(&listing.offers, wanted.as_ref(), warnings);
+        let offers = self.named(listing, wanted.as_ref());
         if offers.len() > MAX_TOOLS {
             let names = offers.len();
             let told = format!(
@@ -154,19 +157,29 @@ impl Loader<'_> {
             warnings.push(format!("{component}: none of its tools are there: {told}"));
             return Ok(Vec::new());
         }
+        let made = offers.into_iter().map(|(offer, name)| {
+            let off = off(offer, &approved);
+            Arc::new(self.tool(offer.clone(), name, off))
+        });
+        let tools: Vec<Arc<Tool>> = made.collect();
+        self.tell_off(&tools, warnings);
+        Ok(tools)
+    }
+
+    /// What is wanted of an offer, with the names that models call it by.
+    fn named<'o>(&self, listing: &'o Listing, wanted: Option<&GlobSet>) -> Vec<(&'o Offer, String)> {
+        let is_wanted = |offer: &&Offer| wanted.is_none_or(|globs| globs.is_match(&offer.name));
+        let mut offers: Vec<&Offer> = listing.offers.iter().filter(is_wanted).collect();
         offers.sort_by(|one, other| one.name.cmp(&other.name));
         let given: Vec<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
         let names = legal(&given, &self.config.prefix);
-        let tools: Vec<Arc<Tool>> = offers
-            .into_iter()
-            .zip(names)
-            .map(|(offer, name)| {
-                let off = off(&offer, &approved);
-                Arc::new(self.tool(offer, name, off))
-            })
-            .collect();
-        self.tell_off(&tools, warnings);
-        Ok(tools)
+        offers.into_iter().zip(names).collect()
+    }
+
+    /// Whether it offers what models call `tool`.
+    fn has(&self, tool: &str) -> bool {
+        let (Some(listing), Ok(wanted)) = (self.server.listing(), self.globs()) else { return false };
+        self.named(&listing, wanted.as_ref()).iter().any(|(_, name)| name == tool)
     }
 
     fn globs(&self) -> Result<Option<GlobSet>> {
@@ -181,26 +194,20 @@ impl Loader<'_> {
 
     /// A setting of a tool that is not there would be one that nothing enforces. What another server has may change at
     /// any time, so that is no reason not to start.
-    fn check_names(
-        &self,
-        offers: &[Offer],
-        wanted: Option<&GlobSet>,
-        warnings: &mut Vec<String>,
-    ) -> Result<()> {
+    fn check_names(&self, offers: &[Offer], wanted: Option<&GlobSet>, warnings: &mut Vec<String>) {
         let component = self.server.component();
         for name in self.config.tool_settings.keys() {
             if !offers.iter().any(|offer| offer.name == *name) {
                 warnings.push(format!("{component}: it has no tool `{name}`, which `tool.{name}` is about"));
             }
         }
-        let Some(globs) = wanted else { return Ok(()) };
+        let Some(globs) = wanted else { return };
         let matched: BTreeSet<usize> = offers.iter().flat_map(|offer| globs.matches(&offer.name)).collect();
         for (index, glob) in self.config.tools.iter().flatten().enumerate() {
             if !matched.contains(&index) {
                 warnings.push(format!("{component}: `tools` has `{glob}`, and no tool of it is called so"));
             }
         }
-        Ok(())
     }
 
     fn tool(&self, offer: Offer, name: String, unapproved: Option<Off>) -> Tool {
@@ -240,6 +247,7 @@ impl Loader<'_> {
             })),
             output: OnceLock::new(),
             mirrored: OnceLock::new(),
+            shown: OnceLock::new(),
         }
     }
 
@@ -284,6 +292,14 @@ fn hints(declared: McpHints) -> Hints {
 }
 
 impl Remotes {
+    /// Notes that they are in use, and where those that changed are to be told.
+    pub fn settle(&self, teller: &watch::Sender<u64>) {
+        self.servers.iter().for_each(|server| server.tell(teller.clone()));
+        for server in &self.arrived {
+            let _ = server.is_taken_now();
+        }
+    }
+
     /// Takes away every tool whose name is one of `taken`, or that of a tool of another server: no server ever stands in
     /// the place of somebody else's tool. One that is off takes no name from anybody.
     pub fn without_clashes<'a>(

@@ -1,7 +1,7 @@
 //! Tools of other servers of the Model Context Protocol: not sandboxed, but under the same names, rules, hooks, deadlines
 //! and bounds as all others.
 //!
-//! In reading order: [`load`] makes tools of what a configuration names, `server` is one server with what is known of it,
+//! In reading order: [`load`] makes tools of what a configuration names, `opening` waits for their servers, `server` is one server with what is known of it,
 //! `client` one connection to it, `link`, `stdio` and `http` the way there, `pending` and `message` what goes over it; `catalog`
 //! and `names` bound what a server offers, `result` what it gives.
 //!
@@ -19,6 +19,7 @@ mod load;
 mod media;
 mod message;
 mod names;
+mod opening;
 mod pending;
 mod reach;
 mod result;
@@ -30,7 +31,8 @@ use std::sync::Arc;
 
 use crate::policy::Digest;
 use crate::tool::ArgumentSchema;
-pub(crate) use load::{Remotes, arrived, load};
+pub(crate) use load::{Remotes, Under, load, tools_of};
+pub(crate) use opening::Patience;
 pub(crate) use running::Running;
 pub(crate) use server::Server;
 
@@ -41,7 +43,7 @@ pub(crate) struct RemoteBody {
     pub name: String,
     /// The digest of what is told of it.
     pub identity: Digest,
-    pub arguments: ArgumentSchema,
+    pub arguments: Arc<ArgumentSchema>,
     /// What is wrong with it since it was loaded.
     pub unapproved: Option<Off>,
 }

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::http::{Described, Http, Place};
 use super::link::Link;
 use super::stdio::Stdio;
-use crate::config::{McpConfig, McpText, McpTransport};
+use crate::config::{McpConfig, McpText, McpTransport, Stamp};
 use crate::error::{Error, Result};
 use crate::limits::Origin;
 use crate::output::Redactor;
@@ -30,19 +30,16 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    /// What the configuration says, and what takes the secrets of it out of texts.
+    /// What the configuration says with its secrets, and what takes these out of texts.
     ///
     /// # Errors
-    /// When a secret cannot be read, or the server cannot be reached by this build.
-    pub fn of(config: &McpConfig, sandbox: &Sandbox) -> Result<(Self, Option<Arc<Redactor>>)> {
+    /// When the server cannot be reached by this build, or a secret is no secret.
+    pub fn of(
+        config: &McpConfig,
+        secrets: &Secrets<'_>,
+        sandbox: &Sandbox,
+    ) -> Result<(Self, Option<Arc<Redactor>>)> {
         let component = config.component();
-        let origin =
-            |key: &str| Origin { setting: format!("{component}.{key}").into(), at: config.origin.at.clone() };
-        let mut secrets = BTreeMap::new();
-        for (name, secret) in &config.secrets {
-            let value = secret.read().map_err(|told| misset(&origin(&format!("secrets.{name}")), told))?;
-            secrets.insert(name.as_str(), value);
-        }
         let named = secrets.iter().map(|(name, value)| (*name, value.as_str()));
         let redactor = Redactor::new(named)
             .map_err(|told| Error::component(&component, format!("its secrets: {told}")))?
@@ -73,13 +70,13 @@ impl Reach {
                 };
                 let described = Described { component: &component, url, reach, ca: ca.as_deref(), headers };
                 let place = Place::of(described, sandbox.network());
-                Self::Place(Arc::new(place.map_err(|(key, told)| misset(&origin(&key), told))?))
+                Self::Place(Arc::new(place.map_err(|(key, told)| misset(&origin(config, &key), told))?))
             }
             #[cfg(not(feature = "http"))]
             McpTransport::Url { .. } => {
                 let _ = sandbox;
                 let told = "this build has no HTTP: it lacks the feature `http`";
-                return Err(misset(&origin("url"), told.to_owned()));
+                return Err(misset(&origin(config, "url"), told.to_owned()));
             }
         };
         Ok((reach, redactor))
@@ -113,6 +110,38 @@ impl Reach {
             Self::Place(_) => true,
         }
     }
+}
+
+/// The secrets of a server by their names.
+pub(super) type Secrets<'a> = BTreeMap<&'a str, String>;
+
+/// Reads the secrets of a server.
+///
+/// # Errors
+/// When one cannot be read.
+pub(super) fn secrets(config: &McpConfig) -> Result<Secrets<'_>> {
+    let mut secrets = BTreeMap::new();
+    for (name, secret) in &config.secrets {
+        let wrong = |told| misset(&origin(config, &format!("secrets.{name}")), told);
+        secrets.insert(name.as_str(), secret.read().map_err(wrong)?);
+    }
+    Ok(secrets)
+}
+
+fn origin(config: &McpConfig, key: &str) -> Origin {
+    Origin { setting: format!("{}.{key}", config.component()).into(), at: config.origin.at.clone() }
+}
+
+/// The digest of all that decides how a server runs, whose messages have at most `most` bytes. What its operator says of its
+/// tools is not among that, and neither is what its program works on.
+pub(super) fn made_of(config: &McpConfig, secrets: &Secrets<'_>, most: usize) -> Digest {
+    let stamps: Vec<Option<Stamp>> = config.code().iter().map(|file| Stamp::of(file)).collect();
+    let way = match &config.transport {
+        McpTransport::Command { command, folder, env, .. } => format!("{:?}", (command, folder, env)),
+        McpTransport::Url { url, headers, private, ca } => format!("{:?}", (url, headers, private, ca)),
+    };
+    let bounds = (most, config.start_timeout, config.concurrent_calls);
+    Digest::of(format!("{:?}", (&config.name, way, stamps, secrets, bounds)).as_bytes())
 }
 
 /// The digest of where a server is: approvals of one are none of another that has its name.

@@ -89,6 +89,12 @@ impl Stdio {
         self.gone.clone()
     }
 
+    /// The same as [`close`](Self::close), and says why to whoever waits for an answer.
+    pub fn give_up(&self, why: &str) -> CancellationToken {
+        self.pending.close(why);
+        self.close()
+    }
+
     /// Ends the server: its input ends, and what has not ended soon is killed. The token is cancelled once it is gone.
     pub fn close(&self) -> CancellationToken {
         self.stop.cancel();

@@ -8,6 +8,11 @@ use super::super::frame::{INVALID_PARAMS, INVALID_REQUEST, Refusal};
 use super::super::writer::Writer;
 use super::{Connection, MAX_RUNNING};
 
+/// Streams of one session for what belongs to no request. A client needs one; a second is one of before that broke unseen, or of
+/// another of its windows.
+#[cfg(feature = "http")]
+const MAX_LISTENERS: usize = 4;
+
 impl Connection {
     /// Opens a subscription; what it is answered with.
     pub(super) fn subscribe(&self, id: &Value, params: &Map<String, Value>) -> Result<Value, Refusal> {
@@ -31,12 +36,16 @@ impl Connection {
         self.state().is_subscribed(id)
     }
 
-    /// Sends what belongs to no request to `writer` from now on, and what was missed at once.
+    /// Sends what belongs to no request to `writer` from now on, and what was missed at once. Of more than
+    /// [`MAX_LISTENERS`] the oldest ends.
     #[cfg(feature = "http")]
     pub async fn listen(&self, writer: Writer) {
         let is_behind = {
             let mut state = self.state();
-            state.listener = Some(writer.clone());
+            state.listeners.retain(|listener| !listener.is_closed());
+            let beyond = (state.listeners.len() + 1).saturating_sub(MAX_LISTENERS);
+            state.listeners.drain(..beyond);
+            state.listeners.push(writer.clone());
             std::mem::take(&mut state.is_behind)
         };
         if is_behind {
@@ -47,15 +56,14 @@ impl Connection {
     /// Sends nothing any more that belongs to no request.
     #[cfg(feature = "http")]
     pub fn unlisten(&self) {
-        self.state().listener = None;
+        self.state().listeners.clear();
     }
 
     /// Notifications that the tools have changed, for everybody who wants to know.
     pub async fn tell_change(&self) {
         let (listener, messages) = {
             let mut state = self.state();
-            let listener = state.listener.clone().filter(|listener| !listener.is_closed());
-            let Some(listener) = listener else {
+            let Some(listener) = state.listener().cloned() else {
                 state.is_behind = state.is_open;
                 return;
             };
@@ -74,7 +82,7 @@ impl Connection {
     pub async fn end_subscriptions(&self) {
         let (listener, subscriptions) = {
             let mut state = self.state();
-            (state.listener.clone(), std::mem::take(&mut state.subscriptions))
+            (state.listener().cloned(), std::mem::take(&mut state.subscriptions))
         };
         let Some(listener) = listener else { return };
         for (id, _) in subscriptions {

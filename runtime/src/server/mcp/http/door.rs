@@ -6,7 +6,7 @@ use http::HeaderMap;
 
 use super::caller::Caller;
 use super::guard::Guard;
-use super::listen::Server;
+use super::listen::{Server, SharedSecret};
 use super::tokens::Tokens;
 use crate::config::Server as Settings;
 use crate::error::Result;
@@ -51,6 +51,8 @@ pub struct AccessChange {
     server: Arc<Server>,
     settings: Settings,
     tokens: Tokens,
+    /// What the store that instances share is reached and sealed by, as it is now.
+    secrets: Vec<SharedSecret>,
 }
 
 impl HttpAccess {
@@ -61,10 +63,16 @@ impl HttpAccess {
     /// Reads the tokens that `settings` name.
     ///
     /// # Errors
-    /// As for a server that starts: when one cannot be read, could be guessed, or is that of two principals.
+    /// As for a server that starts: when one cannot be read, could be guessed, or is that of two principals; the same for the key and
+    /// the password of a store that instances share.
     pub fn check(&self, settings: Settings) -> Result<AccessChange> {
         let tokens = Tokens::read(&settings.tokens)?;
-        Ok(AccessChange { server: Arc::clone(&self.server), settings, tokens })
+        let is_same = settings.shared == self.server.settings.shared;
+        let secrets = match settings.shared.as_ref().filter(|_| is_same) {
+            Some(shared) => shared.secrets()?.into(),
+            None => self.server.secrets.clone(),
+        };
+        Ok(AccessChange { server: Arc::clone(&self.server), settings, tokens, secrets })
     }
 }
 
@@ -73,7 +81,7 @@ impl AccessChange {
     /// that is gone end. Where the last token went, nobody is let in. Returns what there is to tell of the settings in words,
     /// such as those that hold from the next start only.
     pub fn make(self) -> Vec<String> {
-        let Self { server, settings, tokens } = self;
+        let Self { server, settings, tokens, secrets } = self;
         let mut door = server.door.write().unwrap_or_else(PoisonError::into_inner);
         let mut told = Vec::new();
         // That everybody may come in is for a start to say, never for what was left out while the server runs.
@@ -102,7 +110,8 @@ impl AccessChange {
             caller.client.end.cancel();
             server.sessions.end_of(caller.principal.as_deref());
         }
-        let fixed = settings.fixed_differences(&server.settings).into_iter();
+        let other = secrets.iter().filter(|secret| !server.secrets.contains(secret)).map(|(name, _)| *name);
+        let fixed = settings.fixed_differences(&server.settings).into_iter().chain(other);
         told.extend(fixed.map(|name| format!("`server.{name}` has changed, and holds from the next start")));
         told
     }

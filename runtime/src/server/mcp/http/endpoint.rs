@@ -97,7 +97,7 @@ impl Server {
         };
         let message = match read(&bytes) {
             Ok(message) => message,
-            Err((id, refusal)) => return reply::refused(StatusCode::BAD_REQUEST, refusal, &id),
+            Err((echo, refusal)) => return reply::unread(StatusCode::BAD_REQUEST, refusal, &echo),
         };
         if self.stop.is_cancelled() && matches!(message, Message::Request { .. }) {
             return reply::ending();

@@ -54,9 +54,11 @@ impl Server {
         let (writer, outgoing) = Writer::channel(&caller.client.room);
         let listener = (method == "subscriptions/listen").then(|| writer.clone());
         let connection = Arc::new(Connection::new(Arc::clone(&caller.client), listener.clone()));
+        // Whoever has heard that it is told misses nothing from then on.
+        let watching = listener.as_ref().map(|_| changes::watch(Arc::clone(&connection)));
         self.start(&connection, message, &writer).await;
-        if listener.is_some() && connection.is_subscribed(&id) {
-            self.spawn(subscription(Arc::clone(&connection), writer.clone(), Arc::clone(self)));
+        if let Some(watching) = watching.filter(|_| connection.is_subscribed(&id)) {
+            self.spawn(subscription(watching, Arc::clone(&connection), writer.clone(), Arc::clone(self)));
         }
         drop((writer, listener, connection));
         first(outgoing, hold, true).await
@@ -154,9 +156,14 @@ impl Server {
 }
 
 /// Tells of changes until nobody listens or the server ends.
-async fn subscription(connection: Arc<Connection>, writer: Writer, server: Arc<Server>) {
+async fn subscription(
+    watching: impl Future<Output = ()>,
+    connection: Arc<Connection>,
+    writer: Writer,
+    server: Arc<Server>,
+) {
     tokio::select! {
-        () = changes::watch(Arc::clone(&connection)) => {}
+        () = watching => {}
         () = writer.closed() => return,
         () = server.stop.cancelled() => {}
         // Its principal is let in no more.

@@ -26,6 +26,7 @@ use super::sessions::Sessions;
 use super::tokens::Tokens;
 use crate::config::Server as Settings;
 use crate::error::{Error, Result};
+use crate::policy::Digest;
 use crate::runtime::Runtime;
 use crate::server::mcp::ENDING;
 use crate::server::mcp::approval::Answers;
@@ -42,6 +43,9 @@ const SWEEP: Duration = Duration::from_secs(5);
 /// How long to wait where the operating system has no descriptor for another connection.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
+/// A secret of the store that instances share: its setting, and the digest of what it is, if there is one.
+pub(super) type SharedSecret = (&'static str, Option<Digest>);
+
 /// What all connections share.
 pub(super) struct Server {
     pub runtime: Runtime,
@@ -52,6 +56,8 @@ pub(super) struct Server {
     pub sessions: Sessions,
     /// Others that know the same sessions, if there are any.
     pub instances: Option<Instances>,
+    /// What these are reached and known by.
+    pub secrets: Vec<SharedSecret>,
     key: Key,
     pub metrics: Arc<Metrics>,
     pub connections: AtomicUsize,
@@ -84,9 +90,11 @@ impl Server {
             });
         }
         let (metrics, end) = (Arc::new(Metrics::default()), CancellationToken::new());
+        let mut secrets = Vec::new();
         let (key, instances) = match &settings.shared {
             None => (Key::random()?, None),
             Some(shared) => {
+                secrets = shared.secrets()?.into();
                 let secret = shared.read_key()?;
                 let instances = Instances::new(shared.open()?, &secret, settings.session_timeout)?;
                 (Key::of(&secret), Some(instances))
@@ -109,6 +117,7 @@ impl Server {
             runtime,
             settings,
             instances,
+            secrets,
             key,
             metrics,
             stop,

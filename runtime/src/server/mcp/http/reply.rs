@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::body::{Events, Reply, written};
 use crate::server::mcp::frame::{INVALID_REQUEST, METHOD_NOT_FOUND, Refusal};
+use crate::server::mcp::id::Echo;
 use crate::server::mcp::writer::Outgoing;
 
 /// The header that names a session.
@@ -41,6 +42,11 @@ pub(super) fn message(status: StatusCode, line: impl Into<Bytes>) -> Response<Re
 /// A request that is refused before it was read, or with the id that it has.
 pub(super) fn refused(status: StatusCode, refusal: Refusal, id: &Value) -> Response<Reply> {
     message(status, refusal.message(id).to_string().into_bytes())
+}
+
+/// A message that could not be read.
+pub(super) fn unread(status: StatusCode, refusal: Refusal, echo: &Echo) -> Response<Reply> {
+    message(status, refusal.unread(echo).into_bytes())
 }
 
 /// A request that the transport refuses.

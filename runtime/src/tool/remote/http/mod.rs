@@ -172,6 +172,12 @@ impl Http {
         self.shared.state().closed.clone()
     }
 
+    /// The same as [`close`](Self::close), and says why to whoever asks later.
+    pub fn give_up(&self, why: &str) -> CancellationToken {
+        let _ = self.shared.lost(why);
+        self.close()
+    }
+
     /// Ends it. The token is cancelled once the server has heard so.
     pub fn close(&self) -> CancellationToken {
         let shared = &self.shared;

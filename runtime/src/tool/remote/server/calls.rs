@@ -99,7 +99,7 @@ impl Server {
         mirrored: &[Mirrored],
         progress: Option<ProgressSink>,
     ) -> Result<Result<Value, Failure>, CallError> {
-        let client = self.client().await?;
+        let client = self.connected().await.map_err(|why| self.unavailable(&why))?;
         // It may have come back as another.
         if self.offered(&tool.name) != Some(tool.identity) {
             let message = "the tool is not what it was when it was approved, and is off";

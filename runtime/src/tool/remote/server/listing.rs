@@ -1,0 +1,116 @@
+//! What a server offers: asked for when it is opened, when it tells of a change, and when its settings are loaded again.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use super::Server;
+use crate::policy::Digest;
+use crate::tool::remote::catalog::Listing;
+use crate::tool::remote::client::Client;
+
+/// The shortest pause before one is tried again that was not there at the start.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Changes of a list that follow each other this closely are one.
+const TOGETHER: Duration = Duration::from_millis(250);
+
+impl Server {
+    /// What it offered last; nothing as long as it was never reached.
+    pub(in crate::tool::remote) fn listing(&self) -> Option<Arc<Listing>> {
+        self.state().listing.clone()
+    }
+
+    /// The identity of a tool as it was offered last.
+    pub fn offered(&self, tool: &str) -> Option<Digest> {
+        self.state().listing.as_ref()?.identities.get(tool).copied()
+    }
+
+    /// The identities of all its tools.
+    pub fn all_offered(&self) -> BTreeMap<String, Digest> {
+        self.listing().map(|listing| listing.identities.clone()).unwrap_or_default()
+    }
+
+    /// Asks for its tools, of a server that was not reached yet once it is. Must be awaited on the reactor.
+    ///
+    /// # Errors
+    /// Why it does not say, for its operator.
+    pub(in crate::tool::remote) async fn refresh(self: &Arc<Self>) -> Result<(), String> {
+        if self.listing().is_none() {
+            return self.open().await;
+        }
+        let client = self.connected().await?;
+        let late =
+            || format!("it did not name its tools within {}", humantime::format_duration(self.start_timeout));
+        let definitions = tokio::time::timeout(self.start_timeout, client.list()).await;
+        self.note(definitions.unwrap_or_else(|_| Err(late()))?);
+        Ok(())
+    }
+
+    /// Waits until a server that has not been reached yet is, and goes on trying with ever longer pauses; `failed` hears why
+    /// each time. None where nobody needs it any more. Must be awaited on the reactor.
+    pub async fn arrives(server: Weak<Self>, mut failed: impl FnMut(String)) -> Option<Arc<Self>> {
+        loop {
+            let pause = {
+                let server = server.upgrade()?;
+                // It may be opened just now.
+                drop(server.turn.lock().await);
+                let (why, left) = {
+                    let state = server.state();
+                    if state.is_closed {
+                        return None;
+                    }
+                    if state.listing.is_some() {
+                        drop(state);
+                        return Some(server);
+                    }
+                    let left = state.retry_at.map(|at| at.saturating_duration_since(Instant::now()));
+                    (state.why.clone(), left)
+                };
+                failed(server.words(&why));
+                left.unwrap_or_default().max(SHORTEST_PAUSE)
+            };
+            tokio::time::sleep(pause).await;
+            let _ = server.upgrade()?.open().await;
+        }
+    }
+
+    /// Whether somebody is to wait for it who has not begun to: its tools are not there.
+    pub fn is_to_be_awaited(&self) -> bool {
+        !self.is_taken.load(Ordering::Relaxed) && !self.is_awaited.swap(true, Ordering::Relaxed)
+    }
+
+    /// Notes that its tools are there. False if they were.
+    pub fn is_taken_now(&self) -> bool {
+        !self.is_taken.swap(true, Ordering::Relaxed)
+    }
+
+    /// Keeps what it offers, and tells if that is another offer.
+    pub(super) fn note(&self, definitions: Vec<serde_json::Value>) {
+        let listing = Arc::new(Listing::of(&self.name, definitions, self.reach.has_headers()));
+        let before = self.state().listing.replace(Arc::clone(&listing));
+        if before.is_none_or(|before| before.identities != listing.identities)
+            && let Some(teller) = self.teller.get()
+        {
+            teller.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+/// Asks for the tools again whenever they have changed, as long as the connection lasts.
+pub(super) async fn follow(server: Weak<Server>, client: Weak<Client>, changed: Arc<Notify>) {
+    loop {
+        changed.notified().await;
+        tokio::time::sleep(TOGETHER).await;
+        let (Some(server), Some(client)) = (server.upgrade(), client.upgrade()) else { return };
+        if client.link.closed().is_some() {
+            return;
+        }
+        if let Ok(Ok(definitions)) = tokio::time::timeout(server.start_timeout, client.list()).await {
+            server.note(definitions);
+        }
+    }
+}
