@@ -193,6 +193,53 @@ async fn two_hundred_secrets_in_every_encoding_by_every_way_out() {
     }
 }
 
+/// The letters of a secret that `text` shows before one of the places where it was shortened, as errors write them, if they are
+/// more than three bytes.
+fn half_of<'s>(secret: &'s str, text: &str) -> Option<&'s str> {
+    let starts = secret.char_indices().map(|(at, letter)| &secret[..at + letter.len_utf8()]);
+    let starts: Vec<&str> = starts.filter(|start| start.len() > 3).collect();
+    let cut = text.split('…').collect::<Vec<_>>();
+    let written = |start: &str| {
+        let in_json = json!(start).to_string();
+        let pointer = start.replace('~', "~0").replace('/', "~1").replace('\n', "\u{fffd}");
+        [start.to_owned(), in_json.trim_matches('"').to_owned(), pointer]
+    };
+    let is_shown = |start: &&str| {
+        let forms = written(start);
+        cut[..cut.len() - 1].iter().any(|shown| forms.iter().any(|form| shown.ends_with(form.as_str())))
+    };
+    starts.into_iter().find(is_shown)
+}
+
+#[tokio::test]
+async fn an_error_repeats_no_half_of_any_planted_secret() {
+    let secrets = planted();
+    let runtime = built(builder().component(probe(holding(&secrets), Limits::default())));
+    let mut shortened = 0;
+    for secret in &secrets {
+        for before in (0..=66).step_by(6) {
+            let text = format!("{}{secret}{secret}{secret}", ".".repeat(before));
+            let duplicate = format!("{{{0}: 1, {0}: 2}}", json!(text));
+            let wrong = [
+                ToolCall::new("echo_u32", json!({ "value": text })),
+                ToolCall::new("echo_u32", json!({ "value": 1, text.as_str(): 1 })),
+                ToolCall::new("echo_u32", toolcell::call::Arguments::Text(duplicate)),
+            ];
+            for call in wrong {
+                let outcome = runtime.call(call).await;
+                let error = outcome.error.as_ref().unwrap();
+                let mut told = vec![error.message.as_str()];
+                told.extend(error.violations.iter().flat_map(|it| [it.path.as_str(), it.got.as_str()]));
+                for told in told {
+                    shortened += usize::from(told.contains('…'));
+                    assert_eq!(half_of(secret, told), None, "{secret:?} after {before}: {told}");
+                }
+            }
+        }
+    }
+    assert!(shortened > 2_000, "{shortened}");
+}
+
 /// The offsets of a border in a text that begins so many bytes before it: all of short texts, and so many of long ones.
 fn offsets(form: &str) -> impl Iterator<Item = usize> {
     let step = (form.len() / 24).max(1);

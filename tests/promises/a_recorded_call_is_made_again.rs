@@ -222,6 +222,14 @@ async fn a_plan_lasts_as_long_as_its_session() {
     assert_eq!(run(&one, "t", "list_tasks", json!({})).await.0, json!({ "result": [] }));
     let missing = run(&one, "t", "get_task", json!({ "id": 1 })).await.1;
     assert!(missing.contains("the plan is empty"), "{missing}");
+    // Without a session nothing fails, and the operator is told why nothing is kept.
+    for (tool, arguments) in [("create_task", json!({ "title": "x" })), ("list_tasks", json!({}))] {
+        let alone = one.call(ToolCall::new(tool, arguments)).await;
+        assert_eq!(alone.logs.len(), 1, "{alone:?}");
+        assert!(alone.logs[0].text.contains("belongs to no session"), "{alone:?}");
+    }
+    let empty = one.session("t").call(ToolCall::new("list_tasks", json!({}))).await;
+    assert!(empty.logs.is_empty(), "{empty:?}");
     let bare = built(builder().component(ToolComponent::builtin("plan")));
     let refused = run(&bare, "s", "create_task", json!({ "title": "x" })).await.1;
     assert!(refused.contains("grant.state"), "{refused}");

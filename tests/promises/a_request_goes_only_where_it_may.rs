@@ -167,6 +167,32 @@ async fn only_scheme_host_and_port_match() {
 }
 
 #[tokio::test]
+async fn a_refusal_names_the_key_that_is_in_the_way() {
+    let names: &[(&str, &[&str])] = &[("inner.test", &["10.0.0.1"])];
+    let granted = [to("https://api.example.org").methods(["GET"]).paths(["/v1"]), to("http://*")];
+    let runtime = named(names, granted);
+    for (method, scheme, authority, path, expected) in [
+        ("GET", "https", "api.example.org", "/v2", "component.caller.grant.http[0].paths"),
+        ("POST", "https", "api.example.org", "/v1/x", "component.caller.grant.http[0].methods"),
+        ("POST", "https", "api.example.org", "/v2", "component.caller.grant.http[0]"),
+        ("GET", "https", "www.example.org", "/v1", "component.caller.grant.http"),
+        (
+            "GET",
+            "http",
+            "inner.test",
+            "/",
+            // `private` on an entry for every name would be refused.
+            "component.caller.grant.http: an entry for this host by its name, with `private = true`, reaches it",
+        ),
+    ] {
+        let mut target = target(scheme, authority, path);
+        target["method"] = method.into();
+        let (_, denials) = refused(&call(&runtime, "send", send(target, json!([]))).await);
+        assert_eq!(denials[0].1, expected, "{method} {scheme}://{authority}{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_name_that_leads_inside_is_refused() {
     let server = HttpServer::saying("inside");
     let authority = |name: &str| format!("{name}:{}", server.port());

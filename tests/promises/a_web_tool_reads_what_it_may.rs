@@ -1,7 +1,7 @@
 //! The shipped tools that go to the web: they read what they are granted, in words that a model understands.
 
 use serde_json::{Value, json};
-use toolcell::policy::HttpGrant;
+use toolcell::policy::{Credential, HttpGrant, Secret};
 use toolcell::{Grant, Outcome, Runtime, Status, ToolCall, ToolComponent};
 use toolcell_tests::http_server::{HttpServer, ok, response};
 use toolcell_tests::{builder, built, call};
@@ -62,6 +62,56 @@ async fn a_page_is_read_as_markdown_and_data_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_response_says_what_it_is_whatever_its_body() {
+    let server = HttpServer::answering(|asked| {
+        match asked.line.split(' ').nth(1) {
+        Some("/made") => response("201 Created", &[("location", "items/7"), ("etag", "\"v1\"")], b"made"),
+        Some("/broken") => response("500 Internal Server Error", &[("content-type", "image/png")], b"\x89PNG"),
+        Some("/busy") => response("429 Too Many Requests", &[("retry-after", "30")], b""),
+        Some("/cyrillic") => ok(
+            &[("content-type", "text/html")],
+            b"<meta charset=windows-1251><base href=/b/><p>\xcf\xf0\xe8\xe2\xe5\xf2 <a href=x>x</a><p hidden>no",
+        ),
+        Some("/script") => ok(&[("content-type", "application/x-sh")], b"echo hello\n"),
+        _ => ok(&[], b""),
+    }
+    });
+    let runtime = fetching(&[&server]);
+    let origin = server.origin();
+    let fetch = async |path: &str| call(&runtime, "fetch", json!({ "url": format!("{origin}{path}") })).await;
+    let made = fetch("/made").await;
+    let expected = format!(
+        "HTTP 201 Created, no content type, from {origin}/made\nlocation: {origin}/items/7\netag: \"v1\"\n\nmade"
+    );
+    assert_eq!(made.text(), expected, "{made:?}");
+    let broken = fetch("/broken").await;
+    assert_eq!(broken.status, Status::Error, "{broken:?}");
+    assert!(error(&broken).ends_with("The body is no text: 4 bytes."), "{broken:?}");
+    let busy = fetch("/busy").await;
+    assert!(error(&busy).ends_with("\nretry-after: 30"), "{busy:?}");
+    let cyrillic = fetch("/cyrillic").await;
+    assert!(cyrillic.text().ends_with(&format!("\n\nПривет [x]({origin}/b/x)")), "{cyrillic:?}");
+    assert!(fetch("/script").await.text().ends_with("\n\necho hello\n"));
+}
+
+#[tokio::test]
+async fn a_header_that_is_refused_is_told_from_an_origin() {
+    let server = HttpServer::saying("ok");
+    let grant = Grant::none()
+        .secret("key", Secret::value("sk-live-0123456789"))
+        .http(HttpGrant::to(&server.origin()).unwrap().header("authorization", Credential::secret("key")));
+    let runtime = built(builder().component(ToolComponent::builtin("fetch").grant(grant)));
+    for name in ["Authorization", "Range"] {
+        let headers = json!([{ "name": name, "value": "x" }]);
+        let outcome = call(&runtime, "fetch", json!({ "url": server.origin(), "headers": headers })).await;
+        let told = format!("it is one of the headers: leave out `{name}`, and try again");
+        assert!(error(&outcome).contains(&told), "{outcome:?}");
+        assert_eq!(outcome.denials[0].capability, "http", "{outcome:?}");
+    }
+    assert!(call(&runtime, "fetch", json!({ "url": server.origin() })).await.text().ends_with("ok"));
+}
+
+#[tokio::test]
 async fn a_redirect_leads_only_to_what_is_granted() {
     let target = HttpServer::saying("inside");
     let location = format!("{}/x", target.origin());
@@ -111,8 +161,9 @@ fn service() -> HttpServer {
                     "precipitation": 0.2, "weather_code": 71, "wind_speed_10m": 12.5,
                 },
                 "daily": {
-                    "time": ["2026-03-01", "2026-03-02"], "weather_code": [71, 0], "temperature_2m_max": [-1.0, 3.0],
-                    "temperature_2m_min": [-7.0, null], "precipitation_probability_max": [90, 5],
+                    "time": ["2026-03-01", "2026-03-02", "2026-03-03"], "weather_code": [71, 0, 0],
+                    "temperature_2m_max": [-1.0, 3.0, 4.0], "temperature_2m_min": [-7.0, null, 1.0],
+                    "precipitation_probability_max": [90, 5, null],
                 },
             })
         };
@@ -136,7 +187,10 @@ async fn the_weather_of_a_place_is_told() {
             "time": "2026-03-01T14:00", "sky": "light snow", "temperature_c": -2.5, "feels_like_c": -6,
             "humidity_percent": 80, "precipitation_mm": 0.2, "wind_kmh": 12.5,
         },
-        "days": [{ "date": "2026-03-01", "sky": "light snow", "high_c": -1, "low_c": -7, "rain_percent": 90 }],
+        "days": [
+            { "date": "2026-03-01", "sky": "light snow", "high_c": -1, "low_c": -7, "rain_percent": 90 },
+            { "date": "2026-03-03", "sky": "clear", "high_c": 4, "low_c": 1, "rain_percent": null },
+        ],
     });
     assert_eq!(outcome.structured, Some(expected.clone()), "{outcome:?}");
     assert!(server.asked().last().unwrap().line.contains("latitude=59.91&longitude=10.75&"));

@@ -130,6 +130,29 @@ fn an_origin_is_granted_by_a_flag_or_an_entry() {
     let read = line.run(&[weather.as_slice(), &reads].concat());
     assert_eq!((read.json()["usage"]["http_requests"].clone(), read.code), (1.into(), 1), "{read:?}");
 
+    let open = ["--component", "builtin:weather", "--allow-http", "https://api.open-meteo.com"];
+    let described = line.run(&[&["describe", "weather"], open.as_slice()].concat());
+    assert!(
+        described.stdout.contains("http https://api.open-meteo.com: it claims to be read-only")
+            && described.stdout.contains("`--allow-http ORIGIN::ro`"),
+        "{described:?}"
+    );
+    let described = line.run(&[&["describe", "weather", "--json"], open.as_slice()].concat());
+    assert_eq!(described.json()["withheld"]["http"], serde_json::json!(["https://api.open-meteo.com"]));
+    let checked = line.run(&[&["check"], open.as_slice()].concat());
+    assert!(checked.stderr.contains("`weather`: http https://api.open-meteo.com: it claims"), "{checked:?}");
+    // What is granted is not refused when used.
+    assert!(!checked.stdout.contains("wasi:http/outgoing-handler"), "{checked:?}");
+    let reading = line.run(&["check", "--component", "builtin:weather", "--allow-http", "https://a.org::ro"]);
+    assert!(!reading.stderr.contains("read-only"), "{reading:?}");
+    let bare = line.run(&["check", "--component", "builtin:weather"]);
+    assert!(bare.stdout.contains("wasi:http/outgoing-handler"), "{bare:?}");
+    let config = "[component.w]\npath = \"builtin:weather\"\n\
+        grant = { http = [{ origin = \"https://api.open-meteo.com\", read_only = true }] }\n";
+    line.write("granted.toml", config);
+    let checked = line.run(&["check", "--config", "granted.toml"]);
+    assert!(checked.code == 0 && !checked.stdout.contains("wasi:http/outgoing-handler"), "{checked:?}");
+
     line.write("toolcell.toml", "");
     let with_weather =
         line.run(&["add", "builtin:weather", "--allow-http", "https://api.open-meteo.com::ro"]);

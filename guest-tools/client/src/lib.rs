@@ -44,6 +44,19 @@ impl Response {
     }
 }
 
+/// Names that are told at a time.
+#[cfg(any(target_os = "wasi", test))]
+const MAX_NAMED: usize = 8;
+
+/// The headers that a caller chose, for a message; none if it chose none. What every client says of itself is no choice.
+#[cfg(any(target_os = "wasi", test))]
+fn named(headers: &[(String, String)]) -> Option<String> {
+    let chosen = headers.iter().map(|(name, _)| name).filter(|name| !name.eq_ignore_ascii_case("user-agent"));
+    let quoted = |name: &String| format!("`{}`", name.chars().take(64).collect::<String>());
+    let names: Vec<String> = chosen.take(MAX_NAMED).map(quoted).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// The usual words for a status.
 #[must_use]
 pub fn status_words(status: u16) -> &'static str {
@@ -75,5 +88,22 @@ pub fn status_words(status: u16) -> &'static str {
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_named_that_somebody_chose() {
+        let headers = |names: &[&str]| -> Vec<(String, String)> {
+            names.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect()
+        };
+        assert_eq!(named(&headers(&["User-Agent"])), None);
+        let chosen = named(&headers(&["user-agent", "Authorization", "range"]));
+        assert_eq!(chosen.as_deref(), Some("`Authorization`, `range`"));
+        let many = named(&headers(&["a"; 100]));
+        assert!(many.is_some_and(|many| many.matches('`').count() == 2 * MAX_NAMED));
     }
 }

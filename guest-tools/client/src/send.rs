@@ -6,7 +6,7 @@ use wasip2::http::types::{
 };
 use wasip2::io::streams::StreamError;
 
-use super::{Request, Response, Url};
+use super::{Request, Response, Url, named};
 
 /// What is read or written at once.
 const PIECE: usize = 16 << 10;
@@ -16,20 +16,19 @@ const PIECE: usize = 16 << 10;
 /// # Errors
 /// Why there is no response, in words that say what to do.
 pub fn send(request: &Request<'_>) -> Result<Response, String> {
-    let url = request.url;
     let outgoing = outgoing(request)?;
     let body = match request.body {
         None => None,
         Some(_) => Some(outgoing.body().map_err(|()| "the request cannot have a body".to_owned())?),
     };
-    let future = handle(outgoing, None).map_err(|code| words(&code, url))?;
+    let future = handle(outgoing, None).map_err(|code| refused(&code, request))?;
     let mut unsent = None;
     if let (Some(text), Some(body)) = (request.body, body) {
         unsent = write(body, text.as_bytes()).err();
     }
     future.subscribe().block();
     let answered = future.get().and_then(Result::ok).ok_or("the host lost the response")?;
-    let response = answered.map_err(|code| words(&code, url))?;
+    let response = answered.map_err(|code| refused(&code, request))?;
     if let (Some(told), true) = (unsent, response.status() < 300) {
         return Err(told);
     }
@@ -115,6 +114,19 @@ fn read(response: &IncomingResponse, request: &Request<'_>) -> Result<Response, 
     read.body.truncate(request.max_bytes);
     read.is_cut = true;
     Ok(read)
+}
+
+/// Why a request was not answered. That it is not allowed may be meant of a header: the code does not say of what.
+fn refused(code: &ErrorCode, request: &Request<'_>) -> String {
+    let told = words(code, request.url);
+    match (code, named(request.headers)) {
+        (ErrorCode::HttpRequestDenied, Some(names)) => {
+            format!(
+                "{told}. If it is not the address, it is one of the headers: leave out {names}, and try again"
+            )
+        }
+        _ => told,
+    }
 }
 
 /// Why there is no response, for a model.

@@ -3,43 +3,13 @@
 
 use client::Url;
 
-/// Elements whose content nobody reads.
-const HIDDEN: [&str; 10] =
-    ["script", "style", "noscript", "template", "svg", "iframe", "head", "object", "canvas", "select"];
+use crate::entity::decoded;
+use crate::tag::{BLOCKS, HIDDEN, Tag, VOID, after_closing, after_hidden, is_begun, next_tag, tag};
 
-/// Elements that stand for themselves.
-const BLOCKS: [&str; 25] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figure",
-    "figcaption",
-    "footer",
-    "form",
-    "header",
-    "main",
-    "nav",
-    "ol",
-    "p",
-    "section",
-    "summary",
-    "table",
-    "ul",
-    "tbody",
-];
-
-/// The page as Markdown; links are absolute, from `base` on.
+/// The page as Markdown; links are absolute, from `page` on or from what it names as its base.
 #[must_use]
-pub fn of(html: &str, base: &Url) -> String {
-    let mut writer = Writer::new(base);
+pub fn of(html: &str, page: &Url) -> String {
+    let mut writer = Writer::new(base_of(html, page));
     let mut rest = html;
     while let Some(open) = rest.find('<') {
         let (text, tag) = rest.split_at(open);
@@ -53,7 +23,8 @@ pub fn of(html: &str, base: &Url) -> String {
 /// A list that was opened and is not closed.
 enum List {
     Bullets,
-    Numbers(usize),
+    /// The number of the last item.
+    Numbers(i64),
 }
 
 struct Writer {
@@ -70,9 +41,9 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(base: &Url) -> Self {
+    fn new(base: Url) -> Self {
         Self {
-            base: base.clone(),
+            base,
             out: String::new(),
             link: None,
             lists: Vec::new(),
@@ -109,6 +80,10 @@ impl Writer {
             return comment.split_once("-->").map_or("", |(_, after)| after);
         }
         let Some((tag, after)) = tag(html) else {
+            if is_begun(html) {
+                self.text(html);
+                return "";
+            }
             self.out.push('<');
             return html.get(1..).unwrap_or_default();
         };
@@ -116,9 +91,12 @@ impl Writer {
         if HIDDEN.contains(&name) && !tag.is_closing && !tag.is_empty {
             return after_closing(after, name);
         }
-        match tag.is_closing {
-            true => self.close(name),
-            false => self.open(&tag),
+        if tag.is_closing {
+            self.close(name);
+        } else if VOID.contains(&name) || !tag.is_hidden() {
+            self.open(&tag);
+        } else {
+            return after_hidden(after, name);
         }
         after
     }
@@ -160,14 +138,17 @@ impl Writer {
                 if self.lists.is_empty() {
                     self.block();
                 }
-                self.lists.push(if tag.name == "ul" { List::Bullets } else { List::Numbers(0) });
+                let number = |name| tag.attribute(name).and_then(|text| text.trim().parse::<i64>().ok());
+                let before = number("start").unwrap_or(1).saturating_sub(1);
+                self.lists.push(if tag.name == "ul" { List::Bullets } else { List::Numbers(before) });
             }
             "li" => {
                 self.line();
                 self.out.push_str(&"  ".repeat(self.lists.len().saturating_sub(1).min(8)));
                 match self.lists.last_mut() {
                     Some(List::Numbers(number)) => {
-                        *number += 1;
+                        let value = tag.attribute("value").and_then(|text| text.trim().parse().ok());
+                        *number = value.unwrap_or(number.saturating_add(1));
                         self.out.push_str(&format!("{number}. "));
                     }
                     _ => self.out.push_str("- "),
@@ -178,9 +159,10 @@ impl Writer {
                 self.row = 0;
             }
             "tr" => {
+                self.end_row();
                 self.line();
-                self.cells = 0;
             }
+            "thead" | "tbody" | "tfoot" => self.end_row(),
             "td" | "th" => {
                 self.trim();
                 self.out.push_str(if self.cells == 0 { "| " } else { " | " });
@@ -214,14 +196,10 @@ impl Writer {
                     self.block();
                 }
             }
-            "tr" if self.cells > 0 => {
-                self.trim();
-                self.out.push_str(" |");
-                self.row += 1;
-                if self.row == 1 {
-                    self.out.push_str(&format!("\n|{}", " --- |".repeat(self.cells.min(100))));
-                }
-                self.cells = 0;
+            "tr" | "thead" | "tbody" | "tfoot" => self.end_row(),
+            "table" => {
+                self.end_row();
+                self.block();
             }
             "blockquote" => {
                 self.quotes = self.quotes.saturating_sub(1);
@@ -231,6 +209,20 @@ impl Writer {
             name if BLOCKS.contains(&name) => self.block(),
             _ => {}
         }
+    }
+
+    /// Ends a row, also one whose end nobody wrote.
+    fn end_row(&mut self) {
+        if self.cells == 0 {
+            return;
+        }
+        self.trim();
+        self.out.push_str(" |");
+        self.row += 1;
+        if self.row == 1 {
+            self.out.push_str(&format!("\n|{}", " --- |".repeat(self.cells.min(100))));
+        }
+        self.cells = 0;
     }
 
     /// Ends an emphasis, before the space that its text may end with.
@@ -287,6 +279,7 @@ impl Writer {
 
     fn finish(mut self) -> String {
         self.close_link();
+        self.end_row();
         let mut written = String::with_capacity(self.out.len());
         let mut blank = 0;
         for line in self.out.lines() {
@@ -302,170 +295,22 @@ impl Writer {
     }
 }
 
-struct Tag {
-    name: String,
-    attributes: String,
-    is_closing: bool,
-    is_empty: bool,
-}
-
-impl Tag {
-    fn attribute(&self, name: &str) -> Option<String> {
-        let lower = self.attributes.to_ascii_lowercase();
-        let mut from = 0;
-        while let Some(found) = lower.get(from..)?.find(name) {
-            let at = from + found;
-            from = at + name.len();
-            let is_start = at == 0 || lower.as_bytes().get(at - 1).is_some_and(u8::is_ascii_whitespace);
-            let Some(value) =
-                self.attributes.get(from..).map(str::trim_start).and_then(|it| it.strip_prefix('='))
-            else {
-                continue;
-            };
-            if !is_start {
-                continue;
+/// What the links of a page lead on from: itself, or what it names for that before its body.
+fn base_of(html: &str, page: &Url) -> Url {
+    let mut rest = html;
+    while let Some((tag, after)) = next_tag(rest) {
+        match tag.name.as_str() {
+            "body" => break,
+            "base" => {
+                if let Some(base) = tag.attribute("href").and_then(|href| page.join(&href).ok()) {
+                    return base;
+                }
             }
-            let value = value.trim_start();
-            let quoted =
-                value.strip_prefix('"').map(|it| (it, '"')).or(value.strip_prefix('\'').map(|it| (it, '\'')));
-            let value = match quoted {
-                Some((value, quote)) => value.split(quote).next().unwrap_or_default(),
-                None => value.split_whitespace().next().unwrap_or_default(),
-            };
-            return Some(decoded(value));
-        }
-        None
-    }
-}
-
-/// The tag at the beginning, with what follows it; a `<` that begins none is text.
-fn tag(html: &str) -> Option<(Tag, &str)> {
-    let inner = html.get(1..)?;
-    let is_closing = inner.starts_with('/');
-    let inner = inner.strip_prefix('/').unwrap_or(inner);
-    if !inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '!' || first == '?') {
-        return None;
-    }
-    let end = tag_end(inner)?;
-    let (content, after) = inner.split_at(end);
-    let name_end =
-        content.find(|letter: char| letter.is_whitespace() || letter == '/').unwrap_or(content.len());
-    let (name, attributes) = content.split_at(name_end);
-    let tag = Tag {
-        name: name.to_ascii_lowercase(),
-        is_empty: attributes.ends_with('/'),
-        attributes: attributes.trim_end_matches('/').to_owned(),
-        is_closing,
-    };
-    Some((tag, after.get(1..).unwrap_or_default()))
-}
-
-/// Where a tag ends: at the first `>` that is not inside quotes of a value.
-fn tag_end(content: &str) -> Option<usize> {
-    let mut quote = None;
-    let mut before = ' ';
-    for (at, character) in content.char_indices() {
-        match (quote, character) {
-            (None, '>') => return Some(at),
-            (None, '"' | '\'') if before == '=' => quote = Some(character),
-            (Some(open), character) if open == character => quote = None,
             _ => {}
         }
-        if !character.is_whitespace() {
-            before = character;
-        }
+        rest = after;
     }
-    // A quote that nobody closes.
-    quote.and_then(|_| content.find('>'))
-}
-
-/// What follows the closing tag of `name`; nothing if there is none.
-fn after_closing<'h>(html: &'h str, name: &str) -> &'h str {
-    let closing = format!("</{name}");
-    let bytes = html.as_bytes();
-    let is_here = |at: &usize| {
-        let found = bytes.get(*at..at + closing.len());
-        found.is_some_and(|found| found.eq_ignore_ascii_case(closing.as_bytes()))
-    };
-    let at = html.match_indices("</").map(|(at, _)| at).find(is_here);
-    at.and_then(|at| html.get(at..)?.split_once('>')).map_or("", |(_, after)| after)
-}
-
-/// Text with its entities resolved.
-fn decoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        let (before, entity) = rest.split_at(at);
-        out.push_str(before);
-        let name = entity.get(1..).unwrap_or_default();
-        let end =
-            name.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '#').unwrap_or(name.len());
-        let (name, after) = name.split_at(end);
-        match resolved(name) {
-            Some(character) => {
-                out.push(character);
-                rest = after.strip_prefix(';').unwrap_or(after);
-            }
-            None => {
-                out.push('&');
-                rest = entity.get(1..).unwrap_or_default();
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-fn resolved(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-            None => number.parse().ok()?,
-        };
-        return char::from_u32(code).filter(|character| !character.is_control() || *character == '\n');
-    }
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => '\u{a0}',
-        "ndash" => '–',
-        "mdash" => '—',
-        "hellip" => '…',
-        "lsquo" => '‘',
-        "rsquo" => '’',
-        "ldquo" => '“',
-        "rdquo" => '”',
-        "laquo" => '«',
-        "raquo" => '»',
-        "bull" => '•',
-        "middot" => '·',
-        "copy" => '©',
-        "reg" => '®',
-        "trade" => '™',
-        "deg" => '°',
-        "times" => '×',
-        "euro" => '€',
-        "pound" => '£',
-        "auml" => 'ä',
-        "ouml" => 'ö',
-        "uuml" => 'ü',
-        "Auml" => 'Ä',
-        "Ouml" => 'Ö',
-        "Uuml" => 'Ü',
-        "szlig" => 'ß',
-        "eacute" => 'é',
-        "egrave" => 'è',
-        "agrave" => 'à',
-        "ccedil" => 'ç',
-        "ntilde" => 'ñ',
-        "rarr" => '→',
-        "larr" => '←',
-        _ => return None,
-    })
+    page.clone()
 }
 
 #[cfg(test)]
@@ -493,6 +338,67 @@ mod tests {
     }
 
     #[test]
+    fn links_lead_on_from_the_base_of_a_page() {
+        let link = "<body><a href=x>l</a>";
+        for (head, expected) in [
+            ("<head><base href='/b/'></head>", "https://a.org/b/x"),
+            ("<head><title>t</title><BASE target=_top HREF=https://b.org/c/d></head>", "https://b.org/c/x"),
+            ("<base target=_top><base href=e/>", "https://a.org/d/e/x"),
+            ("<!-- <base href=/b/> --><script>'<base href=/b/>'</script>", "https://a.org/d/x"),
+            ("<basefont href=/b/><base href=javascript:x>", "https://a.org/d/x"),
+            ("", "https://a.org/d/x"),
+        ] {
+            assert_eq!(read(&format!("{head}{link}")), format!("[l]({expected})"), "{head}");
+        }
+        assert_eq!(read("<body><a href=x>l</a><base href=/b/>"), "[l](https://a.org/d/x)");
+    }
+
+    #[test]
+    fn a_table_has_its_rows_also_without_their_ends() {
+        let expected = "| k | v |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\nx";
+        for table in [
+            "<table><tr><th>k<th>v<tr><td>1<td>2<tr><td>3<td>4</table>x",
+            "<table><thead><tr><th>k<th>v<tbody><tr><td>1<td>2<tr><td>3<td>4</table>x",
+            "<table><thead><tr><th>k</th><th>v</th></tr></thead>\n<tbody>\n<tr><td>1</td><td>2</td></tr>\n\
+             <tr><td>3</td><td>4</td></tr></tbody></table>x",
+        ] {
+            assert_eq!(read(table), expected, "{table}");
+        }
+        assert_eq!(read("<table><tr><td>1<td>2"), "| 1 | 2 |\n| --- | --- |");
+    }
+
+    #[test]
+    fn a_list_counts_as_its_page_says() {
+        let list = "<ol start=5><li>a<li>b<li value=\"9\">c<li>d</ol><ol start=x><li>e</ol><ol start=-1><li>f<li>g</ol>";
+        assert_eq!(read(list), "5. a\n6. b\n9. c\n10. d\n\n1. e\n\n-1. f\n0. g");
+        assert!(
+            read("<ol start=9223372036854775807><li>a<li>b<li>c</ol>").contains("9223372036854775807. c")
+        );
+    }
+
+    #[test]
+    fn what_a_page_hides_is_not_read() {
+        for (html, expected) in [
+            ("a<p hidden>no</p><p>b", "a\n\nb"),
+            ("a<div style='color: red; Display : none !important'>no<div>no</div>no</div>b", "ab"),
+            ("a<span style=visibility:hidden>no</span>b", "ab"),
+            ("a<div hidden=until-found>no<script>'</div>'</script><!-- </div> -->no</div>b", "ab"),
+            ("<ul><li hidden>no<li>a<li hidden>no<ul><li>no</ul></ul><p>b", "- a\n\nb"),
+            ("<p hidden>no<div>a</div>", "a"),
+            ("<div><p hidden>no <b>no</b></div>a", "a"),
+            ("<table><tr><td>1<td hidden>no<td>2<tr hidden><td>no</table>", "| 1 | 2 |\n| --- | --- |"),
+            ("a<dialog>no</dialog><dialog open>b</dialog>", "ab"),
+            ("a<div hidden>never closed", "a"),
+            ("a<input hidden>b<br hidden>c", "ab\nc"),
+            ("<body style=display:none>a<b data-hidden hiddenx style=display:block>b</b>", "a**b**"),
+        ] {
+            assert_eq!(read(html), expected, "{html}");
+        }
+        let deep = "<div hidden>".repeat(100_000);
+        assert_eq!(read(&deep), "");
+    }
+
+    #[test]
     fn what_is_broken_is_read_to_its_end() {
         for (html, expected) in [
             ("", ""),
@@ -509,6 +415,8 @@ mod tests {
         ] {
             assert_eq!(read(html), expected, "{html}");
         }
+        let begun = "<a b ".repeat(1 << 18);
+        assert_eq!(read(&begun).len(), begun.len() - 1, "in a moment");
         let deep = "<ul><li>".repeat(10_000);
         assert!(read(&deep).len() < 1_000_000);
     }

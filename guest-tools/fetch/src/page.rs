@@ -1,7 +1,9 @@
 //! A response as text: what it is, its body as far as it fits, and where to go on.
 
-use client::{Response, Url, status_words};
+use client::{Response, Url};
 
+use crate::body::{self, Body};
+use crate::head::head;
 use crate::markdown;
 
 /// What of an error's body is worth reading.
@@ -28,28 +30,36 @@ pub struct Wanted {
 /// # Errors
 /// The status and the beginning of the body.
 pub fn page(response: &Response, url: &Url, wanted: Wanted) -> Result<String, String> {
-    let content_type = response.header("content-type").unwrap_or("no content type");
-    let status = format!("{} {}", response.status, status_words(response.status));
-    let mut head = format!("HTTP {}, {content_type}, from {url}", status.trim_end());
-    if let (Some(location), 300..=399) = (response.header("location"), response.status) {
-        head.push_str(&format!(", leads to {location}"));
-    }
-    let Some(text) = text(response, content_type, url, wanted.markdown) else {
-        let bytes = response.body.len();
-        let more = if response.is_cut { "more than " } else { "" };
-        let what = match encoding(response) {
-            Some(encoding) => {
-                format!("compressed ({encoding}), though nobody asked for that, and is not unpacked")
+    let is_error = response.status >= 400;
+    let told = match body::read(response) {
+        Body::Text(text, note) => {
+            let head = head(response, url, note.as_deref());
+            let text = readable(response, text, url, wanted);
+            if !is_error {
+                return Ok(part(&head, &text, response.is_cut, wanted));
             }
-            None => "no text".to_owned(),
-        };
-        return Ok(format!("{head}\n\nThe body is {what}: {more}{bytes} bytes."));
+            let start: String = text.trim().chars().take(MAX_ERROR_CHARS).collect();
+            format!("{head}\n\n{start}").trim_end().to_owned()
+        }
+        Body::Compressed(encoding) => {
+            let what = format!("compressed ({encoding}), though nobody asked for that, and is not unpacked");
+            without_text(response, url, &what)
+        }
+        Body::Binary => without_text(response, url, "no text"),
     };
-    if response.status >= 400 {
-        let start: String = text.trim().chars().take(MAX_ERROR_CHARS).collect();
-        return Err(format!("{head}\n\n{start}").trim_end().to_owned());
-    }
-    Ok(part(&head, &text, response.is_cut, wanted))
+    if is_error { Err(told) } else { Ok(told) }
+}
+
+/// The text of a page as Markdown, any other as it is.
+fn readable(response: &Response, text: String, url: &Url, wanted: Wanted) -> String {
+    let kind = body::kind(response.header("content-type").unwrap_or_default());
+    if wanted.markdown && body::is_html(&kind) { markdown::of(&text, url) } else { text }
+}
+
+fn without_text(response: &Response, url: &Url, what: &str) -> String {
+    let more = if response.is_cut { "more than " } else { "" };
+    let bytes = response.body.len();
+    format!("{}\n\nThe body is {what}: {more}{bytes} bytes.", head(response, url, None))
 }
 
 /// The part of the text that begins where it is wanted and fits.
@@ -62,7 +72,7 @@ fn part(head: &str, text: &str, is_cut: bool, wanted: Wanted) -> String {
         );
     }
     let room = wanted.max_bytes.saturating_sub(head.len() + ROOM_FOR_WORDS).max(1);
-    let mut lines = wanted.max_lines.saturating_sub(6).max(1);
+    let mut lines = wanted.max_lines.saturating_sub(5 + head.lines().count()).max(1);
     let (mut bytes, mut chars) = (0, 0);
     let rest = text.char_indices().nth(wanted.start).map_or("", |(at, _)| text.get(at..).unwrap_or_default());
     for character in rest.chars() {
@@ -85,90 +95,6 @@ fn part(head: &str, text: &str, is_cut: bool, wanted: Wanted) -> String {
         whole.push_str("\n\n[the response was longer than this tool reads]");
     }
     whole
-}
-
-/// The body as text, if it is one.
-fn text(response: &Response, content_type: &str, url: &Url, wants_markdown: bool) -> Option<String> {
-    let lower = content_type.to_ascii_lowercase();
-    let kind = lower.split(';').next().unwrap_or_default().trim().to_owned();
-    let is_text = kind.starts_with("text/")
-        || kind.ends_with("+json")
-        || kind.ends_with("+xml")
-        || [
-            "application/json",
-            "application/xml",
-            "application/javascript",
-            "application/x-ndjson",
-            "application/yaml",
-            "application/toml",
-            "application/graphql",
-            "application/x-www-form-urlencoded",
-        ]
-        .contains(&kind.as_str());
-    let is_unknown = response.header("content-type").is_none() || kind == "application/octet-stream";
-    if response.body.is_empty() {
-        return Some(String::new());
-    }
-    let is_readable = is_text || (is_unknown && looks_like_text(&response.body));
-    if !is_readable {
-        return None;
-    }
-    if encoding(response).is_some() {
-        return None;
-    }
-    let text = decode(&response.body, &lower);
-    let is_html = kind == "text/html" || kind == "application/xhtml+xml";
-    Some(if is_html && wants_markdown { markdown::of(&text, url) } else { text })
-}
-
-/// How the body is compressed, if the server did that unasked. Unpacked here, a few kilobytes could become gigabytes.
-fn encoding(response: &Response) -> Option<String> {
-    let encoding = response.header("content-encoding")?.trim().to_ascii_lowercase();
-    let shown: String = encoding.chars().take(40).collect();
-    (!matches!(encoding.as_str(), "" | "identity")).then_some(shown)
-}
-
-fn looks_like_text(body: &[u8]) -> bool {
-    let start = body.get(..512).unwrap_or(body);
-    !start.contains(&0) && std::str::from_utf8(start).is_ok_or_cut()
-}
-
-/// Whether bytes are text as far as they go.
-trait OkOrCut {
-    fn is_ok_or_cut(&self) -> bool;
-}
-
-impl OkOrCut for Result<&str, std::str::Utf8Error> {
-    fn is_ok_or_cut(&self) -> bool {
-        match self {
-            Ok(_) => true,
-            Err(error) => error.error_len().is_none(),
-        }
-    }
-}
-
-/// Text in the encoding that the type names: Latin-1 and its kin, or UTF-8.
-fn decode(body: &[u8], content_type: &str) -> String {
-    let charset = content_type.split("charset=").nth(1).unwrap_or_default();
-    let charset = charset.split(';').next().unwrap_or_default().trim_matches(['"', '\'', ' ']);
-    match charset {
-        "iso-8859-1" | "latin1" | "windows-1252" | "iso-8859-15" | "us-ascii" => {
-            body.iter().map(|byte| latin(*byte)).collect()
-        }
-        _ => String::from_utf8_lossy(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)).into_owned(),
-    }
-}
-
-/// A byte in windows-1252, which the web means by Latin-1 as well.
-fn latin(byte: u8) -> char {
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-    ];
-    match byte {
-        0x80..=0x9f => HIGH.get(usize::from(byte - 0x80)).copied().unwrap_or('\u{fffd}'),
-        byte => char::from(byte),
-    }
 }
 
 #[cfg(test)]
@@ -200,7 +126,6 @@ mod tests {
         for (kind, body, expected) in [
             ("application/json", &b"{\"a\": 1}"[..], "{\"a\": 1}"),
             ("text/html; charset=utf-8", b"<h1>T</h1><p>a <b>b</b>", "# T\n\na **b**"),
-            ("text/plain; charset=ISO-8859-1", b"caf\xe9 \x93x\x94", "caf\u{e9} \u{201c}x\u{201d}"),
             ("image/png", b"\x89PNG", "The body is no text: 4 bytes."),
             ("application/octet-stream", b"text", "text"),
             ("application/octet-stream", b"\0\x01", "The body is no text: 2 bytes."),
@@ -210,6 +135,15 @@ mod tests {
         }
         let error = shown(404, "text/plain", b"no such page").unwrap_err();
         assert_eq!(error, "HTTP 404 Not Found, text/plain, from https://a.org/x\n\nno such page");
+        // Also where there is nothing to be read.
+        let error = shown(500, "image/png", b"\x89PNG").unwrap_err();
+        assert!(error.ends_with("The body is no text: 4 bytes."), "{error}");
+        let mut packed = response(502, "text/html", b"\x1f\x8b");
+        packed.headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+        let error = page(&packed, &Url::parse("https://a.org/").unwrap(), wanted(0, 1000)).unwrap_err();
+        assert!(error.contains("502 Bad Gateway") && error.contains("compressed (gzip)"), "{error}");
+        let note = shown(200, "text/html", b"<p>a\xcf</p>").unwrap();
+        assert!(note.contains("x\n[its encoding is not named") && note.ends_with("\n\na\u{fffd}"), "{note}");
     }
 
     #[test]

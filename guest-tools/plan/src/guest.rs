@@ -8,6 +8,7 @@ mod bindings {
 
 use bindings::exports::toolcell::plan::tools::{Guest, Status as WitStatus, Task as WitTask};
 use bindings::toolcell::tool::context;
+use bindings::toolcell::tool::events::{self, Level};
 use bindings::wasi::keyvalue::atomics;
 use bindings::wasi::keyvalue::store::{self, Bucket, Error};
 
@@ -68,6 +69,15 @@ fn with_session(error: String) -> String {
     }
 }
 
+/// Tells the operator the same where nothing fails by it.
+fn warn_without_session() {
+    if context::session().is_none() {
+        let words = "this call belongs to no session, so the plan may end with it; name a session, as by `--session`, \
+                     or grant `state = \"persistent\"`";
+        events::log(Level::Warn, words);
+    }
+}
+
 fn status(status: WitStatus) -> Status {
     match status {
         WitStatus::Pending => Status::Pending,
@@ -89,7 +99,12 @@ fn task(task: Task) -> WitTask {
 
 impl Guest for Component {
     fn create_task(title: String, details: Option<String>) -> Result<WitTask, String> {
-        plan()?.create(&title, details.as_deref()).map(task)
+        let created = plan()?.create(&title, details.as_deref())?;
+        // One with others before it shows that they are kept.
+        if created.id == 1 {
+            warn_without_session();
+        }
+        Ok(task(created))
     }
 
     fn get_task(id: u32) -> Result<WitTask, String> {
@@ -97,7 +112,11 @@ impl Guest for Component {
     }
 
     fn list_tasks(only: Option<WitStatus>) -> Result<Vec<WitTask>, String> {
-        Ok(plan()?.list(only.map(status))?.into_iter().map(task).collect())
+        let tasks = plan()?.list(only.map(status))?;
+        if tasks.is_empty() {
+            warn_without_session();
+        }
+        Ok(tasks.into_iter().map(task).collect())
     }
 
     fn update_task(

@@ -58,8 +58,8 @@ pub struct Day<'a> {
     pub high: f64,
     /// Degrees Celsius.
     pub low: f64,
-    /// Percent; 0 where it is not known.
-    pub rain: f64,
+    /// Percent, where it is known.
+    pub rain: Option<f64>,
 }
 
 impl Daily {
@@ -72,7 +72,7 @@ impl Daily {
                 sky: sky(self.weather_code.get(index).copied().flatten().unwrap_or(u8::MAX)),
                 high: value(&self.temperature_2m_max)?,
                 low: value(&self.temperature_2m_min)?,
-                rain: value(&self.precipitation_probability_max).unwrap_or_default(),
+                rain: value(&self.precipitation_probability_max),
             })
         })
     }

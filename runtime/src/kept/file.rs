@@ -191,6 +191,13 @@ impl File {
         let _ = self.connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);");
     }
 
+    /// Whether all pages of the file can be read and are what they should be.
+    pub fn check(&self) -> Kept<()> {
+        let sql = "PRAGMA quick_check(1)";
+        let checked: String = self.connection.query_row(sql, [], |row| row.get(0)).map_err(told)?;
+        if checked == "ok" { Ok(()) } else { Err(failed(DAMAGED)) }
+    }
+
     /// What the database finds out about its own file.
     #[cfg(test)]
     pub fn integrity(&self) -> String {
@@ -334,13 +341,15 @@ fn forget(transaction: &Transaction<'_>, scope: &str) -> Kept<()> {
     Ok(())
 }
 
+const DAMAGED: &str = "its file is damaged";
+
 /// What the database says, in words without paths or statements.
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn told(error: rusqlite::Error) -> KeepError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => KeepError::Busy,
         Some(ErrorCode::DiskFull) => failed("the disk is full"),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => failed("its file is damaged"),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => failed(DAMAGED),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
             failed("its file cannot be opened for writing")
         }

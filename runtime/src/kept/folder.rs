@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::file::File;
-use super::{KeepError, file_name};
+use super::{KeepError, Kept, file_name};
 use crate::error::{Error, Result};
 
 /// How long calls of other processes may be waited for.
@@ -41,7 +41,7 @@ pub struct KeptScope {
 pub struct Cleared {
     /// Its scopes.
     pub scopes: Vec<KeptScope>,
-    /// Why its file could not be read, if it could not: it was removed whole.
+    /// Why nothing could be removed out of its file, if so: it was removed whole.
     pub unreadable: Option<String>,
 }
 
@@ -56,17 +56,19 @@ impl StateFolder {
         &self.path
     }
 
-    /// Everything that is kept, by component and scope; an error in the place of a component whose file cannot be read.
+    /// Everything that is kept, by component and scope; an error for a component whose file cannot be read or is damaged, after
+    /// what can be read of it. Reads all of it to know that.
     ///
     /// # Errors
     /// When the folder cannot be read.
     pub fn list(&self) -> Result<Vec<Result<KeptScope>>> {
         let mut all = Vec::new();
         for path in self.files()? {
-            match scopes(&path) {
-                Ok(scopes) => all.extend(scopes.into_iter().map(Ok)),
-                Err(error) => all.push(Err(wrong(&path, &error))),
-            }
+            let opened = File::open(&path, "", PATIENCE);
+            let read = opened.and_then(|file| Ok((scopes(&path, &file)?, file.check())));
+            let (scopes, checked) = read.unwrap_or_else(|error| (Vec::new(), Err(error)));
+            all.extend(scopes.into_iter().map(Ok));
+            all.extend(checked.err().map(|error| Err(wrong(&path, &error))));
         }
         Ok(all)
     }
@@ -79,11 +81,11 @@ impl StateFolder {
         Ok(self.files()?.iter().map(|path| component_of(path)).collect())
     }
 
-    /// Removes what `component` keeps, of all sessions and for good, or of one session. A file that cannot be read is removed
-    /// whole, unless only one session's values are to go.
+    /// Removes what `component` keeps, of all sessions and for good, or of one session. A file out of which nothing can be removed,
+    /// as it is damaged or its disk is full, is removed whole, unless only one session's values are to go.
     ///
     /// # Errors
-    /// When nothing is there, or its file cannot be read or written.
+    /// When nothing is there, others hold the file, or it cannot be read or written for one session.
     pub fn clear(&self, component: &str, session: Option<&str>) -> Result<Cleared> {
         let nothing = |what: String| Err(Error::State { path: self.path.clone(), message: what });
         let named =
@@ -95,24 +97,20 @@ impl StateFolder {
         else {
             return nothing(format!("no component `{component}` keeps anything"));
         };
-        let mut removed = match (scopes(path), session) {
-            (Ok(scopes), _) => scopes,
+        let mut removed = Vec::new();
+        let unreadable = match (clear(path, session, &mut removed), session) {
+            (Ok(()), _) => None,
+            // Statements need pages that can be read, and room beside them: without either, the file itself can still go.
             (Err(KeepError::Failed(why)), None) => {
                 remove(path)?;
-                return Ok(Cleared { unreadable: Some(why), ..Cleared::default() });
+                Some(why)
             }
             (Err(error), _) => return Err(wrong(path, &error)),
         };
-        removed.retain(|scope| session.is_none() || scope.session.as_deref() == session);
         if let (Some(session), []) = (session, removed.as_slice()) {
             return nothing(format!("the component `{component}` keeps nothing for a session `{session}`"));
         }
-        let mut file = File::open(path, "", PATIENCE).map_err(|error| wrong(path, &error))?;
-        for scope in &removed {
-            file.forget(&name_of(scope)).map_err(|error| wrong(path, &error))?;
-        }
-        file.shrink();
-        Ok(Cleared { scopes: removed, unreadable: None })
+        Ok(Cleared { scopes: removed, unreadable })
     }
 
     /// Removes what the tools of all components keep for a session that is over. What cannot be removed goes by its age.
@@ -165,9 +163,23 @@ fn remove(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn scopes(path: &Path) -> std::result::Result<Vec<KeptScope>, KeepError> {
+/// Removes by statements, and says which scopes are meant before it begins.
+fn clear(path: &Path, session: Option<&str>, removed: &mut Vec<KeptScope>) -> Kept<()> {
+    let mut file = File::open(path, "", PATIENCE)?;
+    *removed = scopes(path, &file)?;
+    removed.retain(|scope| session.is_none() || scope.session.as_deref() == session);
+    for scope in &*removed {
+        file.forget(&name_of(scope))?;
+    }
+    if !removed.is_empty() {
+        file.shrink();
+    }
+    // Statements may have met no damaged page: what is left of such a file would stay.
+    if session.is_none() { file.check() } else { Ok(()) }
+}
+
+fn scopes(path: &Path, file: &File) -> Kept<Vec<KeptScope>> {
     let component = component_of(path);
-    let file = File::open(path, "", PATIENCE)?;
     let scopes = file.scopes()?.into_iter();
     Ok(scopes
         .map(|(name, values, bytes, changed)| KeptScope {

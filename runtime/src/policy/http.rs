@@ -173,11 +173,17 @@ impl HttpGrant {
     /// Whether it fits a request.
     #[cfg(feature = "http")]
     pub(crate) fn admits(&self, origin: &Origin, method: &str, path: &str) -> bool {
-        let methods = &self.methods;
-        self.origin.matches(origin)
-            && (methods.is_empty() || methods.iter().any(|admitted| admitted == method))
-            && (self.paths.is_empty()
-                || (is_plain(path) && self.paths.iter().any(|prefix| is_below(path, prefix))))
+        self.origin.matches(origin) && self.admits_method(method) && self.admits_path(path)
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn admits_method(&self, method: &str) -> bool {
+        self.methods.is_empty() || self.methods.iter().any(|admitted| admitted == method)
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn admits_path(&self, path: &str) -> bool {
+        self.paths.is_empty() || (is_plain(path) && self.paths.iter().any(|prefix| is_below(path, prefix)))
     }
 
     /// Whether it is for some of the requests to its origin alone.

@@ -117,7 +117,8 @@ fn checked(tool: &Tool, value: Value, decoded: Option<Repair>) -> Result<(Value,
     };
     let Some(signature) = signature else { return Ok((value, decoded.into_iter().collect())) };
     let (value, mut repaired) = schema::canonicalise(signature, value, tool.owner.repair);
-    let violations = schema::validate(signature, &value);
+    let violations =
+        schema::validate_redacted(signature, &value, tool.redactor().map(|redactor| &**redactor));
     if !violations.is_empty() {
         return Err(invalid(tool, violations));
     }
@@ -136,7 +137,11 @@ fn unreadable(error: &ParseError, limits: &EffectiveLimits) -> CallError {
     unreadable
 }
 
-fn invalid(tool: &Tool, violations: Vec<Violation>) -> CallError {
+fn invalid(tool: &Tool, mut violations: Vec<Violation>) -> CallError {
+    if let Some(redactor) = tool.redactor() {
+        // Before they are put into one text, where what belongs together is not known any more.
+        violations.iter_mut().for_each(|violation| redactor.violation(violation));
+    }
     let mut message = format!("the arguments do not fit `{}`:", tool.name);
     for violation in &violations {
         let at = if violation.path.is_empty() { "arguments" } else { violation.path.as_str() };

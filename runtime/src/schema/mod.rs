@@ -57,4 +57,4 @@ pub use signature::{ResultKind, Returns, Signature};
 pub(crate) use sorted::sorted;
 pub use unsupported::Unsupported;
 pub use validate::validate;
-pub(crate) use validate::{shown, suggest, type_of};
+pub(crate) use validate::{shown, suggest, type_of, validate_redacted};

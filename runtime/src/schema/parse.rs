@@ -307,7 +307,8 @@ impl<'de> Visitor<'de> for StrictValue {
                 Entry::Occupied(entry) => {
                     return Err(A::Error::custom(format_args!(
                         "duplicate key `{}`",
-                        printable(entry.key(), 40)
+                        // As JSON has it, for whoever looks for a secret in it.
+                        printable(Value::String(entry.key().clone()).to_string().trim_matches('"'), 40)
                     )));
                 }
                 Entry::Vacant(entry) => {

@@ -1,8 +1,10 @@
 //! Where a value is, as a chain on the stack that is written out only when something is reported.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::names::printable;
+use crate::output::Redactor;
 
 /// Keys come from the caller and may be megabytes long.
 const MAX_KEY_CHARS: usize = 64;
@@ -13,6 +15,8 @@ pub(super) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
     segment: Segment<'a>,
     secret: bool,
+    /// Takes secrets out of what is shown, while it is whole: a half of one is not found any more.
+    redactor: Option<&'a Redactor>,
 }
 
 #[derive(Clone, Copy)]
@@ -23,16 +27,22 @@ enum Segment<'a> {
 
 impl<'a> Path<'a> {
     /// The arguments as a whole.
-    pub(super) const ROOT: Path<'static> = Path { parent: None, segment: Segment::Index(0), secret: false };
+    pub(super) const ROOT: Path<'static> =
+        Path { parent: None, segment: Segment::Index(0), secret: false, redactor: None };
+
+    /// The same, where secrets are taken out of whatever is shown.
+    pub(super) fn redacted_by(redactor: Option<&'a Redactor>) -> Self {
+        Path { redactor, ..Path::ROOT }
+    }
 
     /// A property below this one.
     pub(super) fn key(&'a self, key: &'a str) -> Self {
-        Path { parent: Some(self), segment: Segment::Key(key), secret: self.secret }
+        Path { parent: Some(self), segment: Segment::Key(key), ..*self }
     }
 
     /// An item below this one.
     pub(super) fn index(&'a self, index: usize) -> Self {
-        Path { parent: Some(self), segment: Segment::Index(index), secret: self.secret }
+        Path { parent: Some(self), segment: Segment::Index(index), ..*self }
     }
 
     /// Marks everything from here on as secret.
@@ -45,6 +55,11 @@ impl<'a> Path<'a> {
     pub(super) fn is_secret(&self) -> bool {
         self.secret
     }
+
+    /// A text of the caller without secrets, to be shortened and shown.
+    pub(super) fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.map_or(Cow::Borrowed(text), |redactor| redactor.text(text))
+    }
 }
 
 /// A JSON pointer (RFC 6901).
@@ -55,7 +70,8 @@ impl fmt::Display for Path<'_> {
         match self.segment {
             Segment::Index(index) => write!(formatter, "/{index}"),
             Segment::Key(key) => {
-                write!(formatter, "/{}", printable(key, MAX_KEY_CHARS).replace('~', "~0").replace('/', "~1"))
+                let key = printable(&self.redacted(key), MAX_KEY_CHARS);
+                write!(formatter, "/{}", key.replace('~', "~0").replace('/', "~1"))
             }
         }
     }

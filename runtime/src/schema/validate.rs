@@ -10,6 +10,7 @@ use super::path::Path;
 use super::shape::{ChoiceShape, FloatShape, Member, RecordShape, ResultShape, Shape, integer};
 use super::signature::Signature;
 use crate::call::Violation;
+use crate::output::Redactor;
 
 /// Violations that are listed one by one; beyond them the last one counts the rest.
 const MAX_VIOLATIONS: usize = 50;
@@ -21,10 +22,23 @@ const MAX_EXCERPT_CHARS: usize = 40;
 ///
 /// At most fifty violations and one that counts the rest; empty means that [`lower`](super::lower) succeeds.
 pub fn validate(signature: &Signature, arguments: &Value) -> Vec<Violation> {
+    validate_at(signature, arguments, &Path::ROOT)
+}
+
+/// The same, without secrets in what the violations say: no half of one either where they repeat a part of a text.
+pub(crate) fn validate_redacted(
+    signature: &Signature,
+    arguments: &Value,
+    redactor: Option<&Redactor>,
+) -> Vec<Violation> {
+    validate_at(signature, arguments, &Path::redacted_by(redactor))
+}
+
+fn validate_at(signature: &Signature, arguments: &Value, root: &Path<'_>) -> Vec<Violation> {
     let mut checker = Checker { violations: Vec::new(), count: 0, listed: MAX_VIOLATIONS };
     match arguments {
-        Value::Object(object) => checker.record(&signature.arguments, object, &Path::ROOT),
-        other => checker.report(|| Violation::new("", "object", got(other, &Path::ROOT))),
+        Value::Object(object) => checker.record(&signature.arguments, object, root),
+        other => checker.report(|| Violation::new("", "object", got(other, root))),
     }
     let unlisted = checker.count.saturating_sub(MAX_VIOLATIONS);
     if unlisted > 0 {
@@ -61,21 +75,30 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
 
 /// What was there, for the message: the type, and a short excerpt unless it is secret.
 fn got(value: &Value, path: &Path<'_>) -> String {
-    if path.is_secret() { type_of(value).to_owned() } else { shown(value) }
+    match value {
+        _ if path.is_secret() => type_of(value).to_owned(),
+        Value::String(text) => shown_text(&path.redacted(text)),
+        Value::Number(number) => path.redacted(&number.to_string()).into_owned(),
+        _ => shown(value),
+    }
 }
 
 /// A value that is no secret, for a message: its type, and a short excerpt.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) if text.is_empty() => "an empty string".to_owned(),
-        Value::String(text) => {
-            let short = excerpt(text, MAX_EXCERPT_CHARS / 2);
-            excerpt(&format!("string {short:?}"), MAX_EXCERPT_CHARS).into_owned()
-        }
+        Value::String(text) => shown_text(text),
         Value::Array(items) => format!("array of {} items", items.len()),
         Value::Null | Value::Object(_) => type_of(value).to_owned(),
     }
+}
+
+fn shown_text(text: &str) -> String {
+    if text.is_empty() {
+        return "an empty string".to_owned();
+    }
+    let short = excerpt(text, MAX_EXCERPT_CHARS / 2);
+    excerpt(&format!("string {short:?}"), MAX_EXCERPT_CHARS).into_owned()
 }
 
 struct Checker {
@@ -192,7 +215,7 @@ impl Checker {
         }
         self.report(|| {
             let expected = format!("one of {}", words(choice.cases.names()));
-            let got = got(&Value::String(excerpt(word, MAX_EXCERPT_CHARS).into_owned()), path);
+            let got = if path.is_secret() { "string".to_owned() } else { shown_text(&path.redacted(word)) };
             let violation = Violation::new(path.to_string(), expected, got);
             if path.is_secret() { violation } else { suggest(violation, word, choice.cases.names()) }
         });

@@ -49,7 +49,7 @@ pub(crate) use remote::{
 use crate::error::Result;
 use crate::limits::EffectiveLimits;
 use crate::output::{Redactor, Shrink};
-use crate::policy::{Access, Digest, Grant, Narrowing, StateScope, Subject};
+use crate::policy::{Access, Digest, Grant, HttpGrant, Narrowing, StateScope, Subject};
 use crate::sandbox::{DirTemplate, HttpAccess, Meter, Prepared, TypedCall};
 use crate::schema::{RepairMode, Signature};
 
@@ -243,6 +243,13 @@ impl Tool {
     /// What its component is granted, narrowed to what this tool gets.
     pub fn grant(&self) -> Grant {
         if self.is_read_only() { self.owner.grant.read_only() } else { self.owner.grant.clone() }
+    }
+
+    /// The entries of its component's `grant.http` that it does not get, since it claims to be read-only and nobody says that
+    /// their requests only read.
+    pub fn withheld_http(&self) -> Vec<HttpGrant> {
+        let all = self.owner.grant.http.iter();
+        all.filter(|entry| self.is_read_only() && !entry.read_only).cloned().collect()
     }
 
     /// The same tool with less of its grants; nothing if all of them are left. Native tools have none.

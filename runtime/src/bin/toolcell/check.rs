@@ -8,9 +8,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use toolcell::config::Source;
 use toolcell::tool::builtin_bytes;
-use toolcell::{Limits, ToolComponent};
+use toolcell::{Limits, Tool, ToolComponent};
 
 use crate::inspected::{Checked, Terms, check_bytes};
+use crate::report::withheld_line;
 use crate::terminal::{Label, counted, print_json, print_line, say};
 use crate::toolset::ToolsetArgs;
 
@@ -30,7 +31,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if !args.tools.component.is_empty() || args.tools.config.is_some() {
         bail!("give either files to check, or --config and --component, not both");
     }
-    let terms = Terms { wit: args.tools.wit(), limits: Some(Limits::resolve([&args.tools.limits()])) };
+    let limits = Some(Limits::resolve([&args.tools.limits()]));
+    let terms = Terms { wit: args.tools.wit(), limits, ..Terms::default() };
     let mut checked = Vec::new();
     for path in &args.paths {
         for file in files(path)? {
@@ -90,9 +92,10 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     };
     let mut checked = Vec::new();
     // Whether the limits fit is said when everything is loaded below: they may differ from tool to tool.
-    let (described, plain) = (Terms { wit: args.tools.wit(), limits: None }, Terms::default());
     let ad_hoc = toolset.components.iter().map(ToolComponent::config);
     for component in toolset.enabled().chain(ad_hoc) {
+        let plain = Terms { grant: component.grant.clone(), ..Terms::default() };
+        let described = Terms { wit: args.tools.wit(), grant: component.grant.clone(), ..Terms::default() };
         match &component.source {
             Source::File(path) => checked.push(check_file(path, &described)),
             Source::Folder(folder) => {
@@ -117,12 +120,20 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
                 print_line(format_args!("{}: {tools} {load}", toolset.place()))?;
             }
             warnings = runtime.warnings().to_vec();
+            warnings.extend(runtime.list().iter().filter_map(|tool| without_network(tool)));
         }
         Err(error) => errors.push(error.to_string()),
     }
     // What is said of files above is not said again.
     warnings.retain(|warning| !is_of_a_file(warning, &checked));
     report(&checked, &errors, &warnings, args.tools.json)
+}
+
+/// What to say of a tool that is withheld all of the requests over HTTP that its component is granted.
+fn without_network(tool: &Tool) -> Option<String> {
+    let withheld = tool.withheld_http();
+    let is_all = tool.grant().http.is_empty() && !withheld.is_empty();
+    is_all.then(|| format!("`{}`: {}", tool.name(), withheld_line(&withheld)))
 }
 
 fn is_of_a_file(warning: &str, checked: &[Checked]) -> bool {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcell::Tool;
 
 use crate::arguments::only_tool;
-use crate::report::{grant_json, grant_lines, limit_lines, limits_json, print_section, tool_json};
+use crate::report::{grant_json, limit_lines, limits_json, print_section, reach_lines, tool_json};
 use crate::terminal::{print_json, print_line};
 use crate::toolset::ToolsetArgs;
 
@@ -34,6 +34,11 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<ExitCode> {
             members.insert("origin".to_owned(), tool.origin().into());
             members.insert("digest".to_owned(), tool.digest().into());
             members.insert("grant".to_owned(), grant_json(&tool.grant()));
+            let withheld: Vec<String> =
+                tool.withheld_http().iter().map(|entry| entry.origin.to_string()).collect();
+            if !withheld.is_empty() {
+                members.insert("withheld".to_owned(), json!({ "http": withheld }));
+            }
             members.insert("limits".to_owned(), limits_json(tool.limits()));
             members.extend(tool.off().map(|off| ("off".to_owned(), json!(off))));
             members.extend(tool.instructions().map(|text| ("instructions".to_owned(), json!(text))));
@@ -70,7 +75,7 @@ fn print_tool(tool: &Tool) -> std::io::Result<()> {
         .collect();
     print_section("Claims (read-only is enforced)", &hints)?;
     print_section("Examples", &tool.examples().iter().map(Value::to_string).collect::<Vec<_>>())?;
-    print_section("May reach", &grant_lines(&tool.grant()))?;
+    print_section("May reach", &reach_lines(tool))?;
     print_section("Limits", &limit_lines(tool.limits()))?;
     let place = format!("{} of component {}, {}", tool.origin(), tool.component(), tool.digest());
     print_section("From", &[place])

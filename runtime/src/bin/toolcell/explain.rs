@@ -9,7 +9,7 @@ use toolcell::policy::{Decision, RuleSource};
 use toolcell::{Runtime, Session, ToolCall};
 
 use crate::arguments::ToolArgs;
-use crate::report::{grant_json, grant_lines, limit_lines, limits_json, print_section, repair_text};
+use crate::report::{grant_json, limit_lines, limits_json, print_section, reach_lines, repair_text};
 use crate::sessions::NamedSession;
 use crate::terminal::{Label, print_json, print_line, say};
 use crate::toolset::ToolsetArgs;
@@ -88,7 +88,7 @@ fn explain(session: &Session, call: ToolCall, is_json: bool) -> anyhow::Result<E
             } else {
                 "May reach"
             };
-            print_section(narrowed, &grant_lines(&tool.grant()))?;
+            print_section(narrowed, &reach_lines(tool))?;
         }
         if let Some(limits) = limits {
             print_section("Limits", &limit_lines(limits))?;

@@ -70,6 +70,8 @@ pub(crate) struct Terms<'a> {
     pub wit: Option<(&'a Path, Option<&'a str>)>,
     /// The limits under which it would be called, where they are known to hold for all of its tools.
     pub limits: Option<EffectiveLimits>,
+    /// What it is granted; nothing where that is not known.
+    pub grant: Grant,
 }
 
 /// Looks at a component.
@@ -86,7 +88,7 @@ pub(crate) fn check_bytes(file: String, bytes: &[u8], terms: &Terms<'_>) -> Chec
         },
     };
     let mut checked = Checked { file, what: what(&inspection), ..Checked::default() };
-    let imports = classify_imports(&inspection, &Grant::none());
+    let imports = classify_imports(&inspection, &terms.grant);
     checked.errors.extend(imports.refusal());
     if let Some(limits) = &terms.limits {
         checked.errors.extend(inspection.footprint.beyond(limits).iter().map(too_small));

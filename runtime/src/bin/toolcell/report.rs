@@ -100,6 +100,26 @@ pub(crate) fn grant_lines(grant: &Grant) -> Vec<String> {
     lines
 }
 
+/// What a tool may reach, and what of its component's grants it is withheld.
+pub(crate) fn reach_lines(tool: &Tool) -> Vec<String> {
+    let mut lines = grant_lines(&tool.grant());
+    let withheld = tool.withheld_http();
+    if !withheld.is_empty() {
+        lines.push(format!("not    {}", withheld_line(&withheld)));
+    }
+    lines
+}
+
+/// Why a tool that claims to be read-only is withheld entries of `grant.http`, and what changes that.
+pub(crate) fn withheld_line(withheld: &[HttpGrant]) -> String {
+    let origins: Vec<String> = withheld.iter().map(|entry| entry.origin.to_string()).collect();
+    format!(
+        "http {}: it claims to be read-only, and these requests may write; if they only read, say `read_only = true` \
+         in the entry, or `--allow-http ORIGIN::ro`",
+        origins.join(", ")
+    )
+}
+
 /// The limits as a document, each with where it was set.
 pub(crate) fn limits_json(limits: &EffectiveLimits) -> Value {
     let limit = |limit: Limit| {

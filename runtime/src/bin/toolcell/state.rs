@@ -65,8 +65,9 @@ struct Removed {
 impl Removed {
     fn add(&mut self, component: &str, cleared: Cleared) {
         self.scopes.extend(cleared.scopes);
-        let unreadable =
-            |why| format!("what `{component}` kept could not be read ({why}): its file is removed");
+        let unreadable = |why| {
+            format!("nothing could be removed out of what `{component}` kept ({why}): its whole file is")
+        };
         self.unreadable.extend(cleared.unreadable.map(unreadable));
     }
 

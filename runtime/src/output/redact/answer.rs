@@ -1,7 +1,7 @@
 //! Secrets taken out of the parts of an answer.
 
-use super::Redactor;
-use crate::call::{CallError, Content, Ended, Returned, Warning};
+use super::{Redactor, TOLERATED};
+use crate::call::{CallError, Content, Ended, Returned, Violation, Warning};
 
 impl Redactor {
     /// The end of a run: its texts in the order in which they are read, its data, errors, logs and refusals.
@@ -46,19 +46,46 @@ impl Redactor {
 
     /// An error for both of its readers.
     pub(crate) fn error(&self, error: &mut CallError) {
-        self.in_place(&mut error.message);
-        error.help.iter_mut().for_each(|help| self.in_place(help));
-        for violation in &mut error.violations {
-            self.in_place(&mut violation.path);
-            self.in_place(&mut violation.expected);
-            violation.got = self.shortened(&violation.got);
-            violation.hint.iter_mut().for_each(|hint| self.in_place(hint));
-        }
+        error.message = self.excerpts(&error.message);
+        error.help.iter_mut().for_each(|help| *help = self.excerpts(help));
+        error.violations.iter_mut().for_each(|violation| self.violation(violation));
         error.details.iter_mut().for_each(|details| self.value(details));
     }
 
+    /// What does not fit, in words that may repeat a part of it.
+    pub(crate) fn violation(&self, violation: &mut Violation) {
+        violation.path = self.pointer(&violation.path);
+        violation.got = self.excerpts(&violation.got);
+        violation.expected = self.excerpts(&violation.expected);
+        violation.hint.iter_mut().for_each(|hint| *hint = self.excerpts(hint));
+    }
+
+    /// A JSON pointer, whose keys have two characters in a spelling of their own.
+    fn pointer(&self, path: &str) -> String {
+        let keys = path.split('/').map(|key| {
+            let key = self.excerpts(&key.replace("~1", "/").replace("~0", "~"));
+            key.replace('~', "~0").replace('/', "~1")
+        });
+        self.text(&keys.collect::<Vec<_>>().join("/")).into_owned()
+    }
+
+    /// A text in which others were shortened, as an ellipsis after each of them says: what it may have halved is left out,
+    /// unless that is so short that it tells nothing.
+    pub(super) fn excerpts(&self, text: &str) -> String {
+        let text = self.text(text);
+        let mut parts: Vec<&str> = text.split('…').collect();
+        let count = parts.len();
+        for part in parts.iter_mut().take(count.saturating_sub(1)) {
+            let end = self.halved_end(part);
+            if part.len() - end > TOLERATED {
+                *part = part.get(..end).unwrap_or_default();
+            }
+        }
+        parts.join("…")
+    }
+
     pub(crate) fn warning(&self, warning: &mut Warning) {
-        self.in_place(&mut warning.message);
+        warning.message = self.excerpts(&warning.message);
     }
 
     /// A block of content. Media with a secret in them are left out: a changed image is none.

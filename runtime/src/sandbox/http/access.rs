@@ -52,8 +52,27 @@ impl Route {
             return format!("{}: credentials go to the Internet over `https://` alone", self.key("headers"));
         }
         match Reach::Private.admits(class) && !self.grant.private {
+            true if self.grant.origin.is_any() => self.beside_any(),
             true => self.key("private"),
             false => format!("{}: only an origin that is this address reaches it", self.setting),
+        }
+    }
+
+    /// What reaches a private host that an entry for every name does not: that one can never be `private`.
+    fn beside_any(&self) -> String {
+        let advice = "an entry for this host by its name, with `private = true`, reaches it";
+        match self.setting.rsplit_once('[') {
+            Some((list, _)) if !self.setting.starts_with("--") => format!("{list}: {advice}"),
+            _ => format!("none: {advice}, and is written in a configuration"),
+        }
+    }
+
+    /// What of the entry is in the way of a request to its origin.
+    fn in_the_way(&self, method: &str, path: &str) -> String {
+        match (self.grant.admits_method(method), self.grant.admits_path(path)) {
+            (true, _) => self.key("paths"),
+            (false, true) => self.key("methods"),
+            (false, false) => self.setting.clone(),
         }
     }
 
@@ -159,7 +178,9 @@ impl HttpAccess {
         Err(match routes().find(|(route, _)| fits(route)) {
             Some((route, _)) if !route.grant.read_only => route.key("read_only"),
             Some(_) => "none: the session has no HTTP".to_owned(),
-            None => self.setting().to_owned(),
+            None => routes()
+                .find(|(route, allowed)| **allowed && route.grant.origin.matches(origin))
+                .map_or_else(|| self.setting().to_owned(), |(route, _)| route.in_the_way(method, path)),
         })
     }
 

@@ -43,6 +43,10 @@ fn check_cuts(redactor: &Redactor, (start, end): (&str, &str), context: &str) {
     assert_eq!(redactor.cut_end(&format!("kept. {start}")), "kept. ", "{context}");
     assert_eq!(redactor.cut_start(&format!("{end} .kept")), " .kept", "{context}");
     assert_eq!(redactor.shortened(&format!("kept. {start}…")), "kept. …", "{context}");
+    if start.len() > TOLERATED {
+        let excerpts = redactor.excerpts(&format!("got \"{start}…\" at /{start}…: {start}…"));
+        assert_eq!(excerpts, "got \"…\" at /…: …", "{context}");
+    }
 }
 
 fn check_printed(redactor: &Redactor, (start, end): (&str, &str), context: &str) {
