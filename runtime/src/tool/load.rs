@@ -16,7 +16,7 @@ use super::inspect::{
 };
 use super::misset::{listed, misset, placed};
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes, open_world};
-use crate::config::{ComponentConfig, Source, ToolSettings};
+use crate::config::{ComponentConfig, Source, ToolSettings, shipped_file};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
@@ -56,7 +56,7 @@ pub(crate) fn load(
                 }
                 other => other,
             })?;
-            loader.single(name, bytes.into(), None, warnings)
+            loader.single(name, bytes, None, warnings)
         }
     }
 }
@@ -163,7 +163,7 @@ impl Loader<'_> {
         let mut described = None;
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
         // What was compiled once is sound, and looking through code takes as long as a call may.
-        let is_shipped = matches!(self.config.source, Source::Builtin(_));
+        let is_shipped = matches!(&self.config.source, Source::Builtin(name) if shipped_file(name).is_none());
         if !is_shipped && !self.sandbox.has_compiled(&digest) {
             check_code(&bytes).map_err(|error| wrong(error.to_string()))?;
         }
