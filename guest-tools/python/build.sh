@@ -42,8 +42,10 @@ cp -r "$folder"/lib/python3*/site-packages/tzdata "$work/"
 env -u VIRTUAL_ENV -u PYTHONPATH "$folder/bin/componentize-py" --quiet -d "$here/wit" -w python \
   componentize -p "$work" toolcell_python -o "$work/component.wasm"
 
-mkdir -p "$here/../dist"
+dist=$here/../dist
+mkdir -p "$dist"
 cd "$here/../.."
 cargo run --quiet -p toolcell-package --bin toolcell-pack -- \
-  "$work/component.wasm" --wit "$here/wit" --world python -o "$work/python.wasm"
-mv "$work/python.wasm" "$here/../dist/python.wasm"
+  "$work/component.wasm" --wit "$here/wit" --world python -o "$dist/.python.wasm"
+# Whole or not at all: what is half would count as built.
+mv "$dist/.python.wasm" "$dist/python.wasm"

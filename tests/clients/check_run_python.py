@@ -17,7 +17,9 @@ async def run() -> None:
         flags = ["--component", str(COMPONENT), "--dir", f"{folder}::/work::rw", "--state", "session"]
         server = StdioServerParameters(command=toolcell.BINARY, args=["mcp", *flags])
         async with Client(stdio_client(server)) as client:
-            [tool] = [tool for tool in (await client.list_tools()).tools if tool.name == "run_python"]
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert "init" not in tools, tools
+            tool = tools["run_python"]
             assert tool.input_schema["required"] == ["code"] and "CPython" in tool.description
             await calls(client)
         assert Path(folder, "out.json").read_text() == '{"sum": 42}'
