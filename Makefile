@@ -7,6 +7,7 @@ SHELL := bash
 TARGETS := --locked --workspace --all-targets
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+WASMTIME := $(shell sed -n '/^name = "wasmtime"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
 TOOL_SOURCES := $(shell find guest-tools wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*' -not -path 'guest-tools/python/*')
@@ -65,9 +66,12 @@ lint: guests ## formatting, clippy, documentation, and what dependencies may be
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check bans licenses sources; \
 	else echo "cargo-deny is not installed (cargo install cargo-deny --locked)" >&2; exit 1; fi
 
-bench: guests ## measures in the release profile, and writes the tables of PERFORMANCE.md (an idle machine, a quarter of an hour)
-	cargo build --release $(TARGETS)
-	cargo bench --locked --workspace --bench cost -- --write
+# What it is compared with is built here too: the SDK of another framework, and wasmtime's own program.
+bench: guests ## measures in the release profile, and writes the tables of PERFORMANCE.md (an idle machine, an hour)
+	cargo build --release --locked --workspace --bin toolcell --bench cost
+	cargo build --release --locked --manifest-path tests/benches/extism/Cargo.toml --target-dir $(TARGET_DIR)/extism
+	cargo install --locked --quiet --root $(TARGET_DIR)/wasmtime-cli --target-dir $(TARGET_DIR)/wasmtime-cli/target wasmtime-cli@$(WASMTIME)
+	PATH="$(TARGET_DIR)/wasmtime-cli/bin:$$PATH" cargo bench --locked --workspace --bench cost -- --write
 
 doc: guests ## builds the crates' documentation
 	cargo doc --locked --workspace --no-deps

@@ -311,7 +311,12 @@ async fn whatever_it_does_ends_as_a_failure() {
         let good = call(&runtime, "good", json!({})).await;
         assert_eq!(good.text(), "good", "after {name}: {good:?}");
     }
-    assert!(methods(&far).iter().any(|method| method == "notifications/cancelled"), "it was told");
+    // It is told beside the answer to the caller, who does not wait for that.
+    let begun = Instant::now();
+    while !methods(&far).iter().any(|method| method == "notifications/cancelled") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it was not told");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]

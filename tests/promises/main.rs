@@ -15,6 +15,7 @@ mod a_configuration_names_its_hooks;
 mod a_credential_stays_with_the_host;
 mod a_deadline_ends_whatever_a_guest_does;
 mod a_failure_has_a_kind_of_its_own;
+mod a_file_that_is_unchanged_is_known;
 mod a_file_tool_reads_pages;
 mod a_file_tool_says_who_refuses;
 mod a_file_tool_searches_to_an_end;

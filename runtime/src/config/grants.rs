@@ -102,9 +102,8 @@ impl Validator<'_, '_> {
         let host = self.checked(&address.key("host"), host);
         let guest = self.checked(&address.key("guest"), guest_path(&raw.guest));
         for (index, pattern) in raw.deny.iter().enumerate() {
-            // Compiled one by one: the whole is compiled when the folder is opened.
-            let compiled = DenySet::compile(std::slice::from_ref(pattern));
-            self.checked(&address.key("deny").item(index), compiled);
+            // Compiled when the folder is opened, which most processes of one call do not.
+            self.checked(&address.key("deny").item(index), DenySet::check(pattern));
         }
         let mut dir = DirGrant::new(host?, guest?, raw.access.unwrap_or(Access::Read));
         dir.deny = raw.deny;

@@ -28,7 +28,7 @@ impl DenySet {
         let mut starts = Vec::new();
         for written in patterns {
             let pattern = normal(written)?;
-            let wrong = |error: globset::Error| format!("`{written}` is no glob: {}", error.kind());
+            let wrong = |error: globset::Error| no_glob(written, &error);
             denied.add(glob(&pattern).map_err(wrong)?);
             denied.add(glob(&format!("{pattern}/**")).map_err(wrong)?);
             let components: Vec<&str> = pattern.split('/').collect();
@@ -52,6 +52,15 @@ impl DenySet {
         };
         let patterns = patterns.to_vec();
         Ok(Self { denied: build(denied)?, above: build(above)?, starts, patterns })
+    }
+
+    /// Looks whether a pattern is one, without the price of compiling it.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile), but for patterns that are too large.
+    pub fn check(written: &str) -> Result<(), String> {
+        let pattern = normal(written)?;
+        glob(&pattern).map(drop).map_err(|error| no_glob(written, &error))
     }
 
     /// What it was compiled from.
@@ -115,6 +124,10 @@ pub(crate) fn normal(written: &str) -> Result<String, String> {
         return Err(format!("`{written}` matches nothing: patterns have no empty parts, `.` or `..`"));
     }
     Ok(pattern.to_owned())
+}
+
+fn no_glob(written: &str, error: &globset::Error) -> String {
+    format!("`{written}` is no glob: {}", error.kind())
 }
 
 fn glob(pattern: &str) -> Result<globset::Glob, globset::Error> {

@@ -85,7 +85,7 @@ impl Narrowing {
             self.without_dirs.insert(guest_path(&guest).map_err(wrong)?);
         }
         for (guest, pattern) in other.withheld {
-            DenySet::compile(std::slice::from_ref(&pattern)).map_err(wrong)?;
+            DenySet::check(&pattern).map_err(wrong)?;
             self.withheld.insert((guest_path(&guest).map_err(wrong)?, pattern));
         }
         for name in other.without_env {

@@ -4,6 +4,7 @@
 //! never loaded from, and an entry that is damaged in any way is a miss.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
@@ -17,6 +18,7 @@ use wasmtime::component::Component;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::engine::Allocation;
+use super::stamp::Stamp;
 use crate::policy::Digest;
 
 /// A folder of compiled components.
@@ -32,6 +34,9 @@ pub struct CompileCache {
 
 /// Bytes that are summed up at once.
 const READ_BYTES: usize = 256 << 10;
+
+/// More of a note is not read.
+const NOTE_BYTES: u64 = 512;
 
 /// The ending of the file that holds the checksum of the native code beside it.
 const CHECKSUM_SUFFIX: &str = "sum";
@@ -93,11 +98,12 @@ impl CompileCache {
     /// would kill it.
     pub(crate) fn load(&self, engine: &Engine, digest: &Digest, allocation: Allocation) -> Option<Component> {
         let name = EntryName::new(engine, digest);
-        let mut expected = String::new();
-        self.open_own(&name.sum)?.take(64).read_to_string(&mut expected).ok()?;
-        let mut file = self.open_own(&name.code)?;
+        let mut note = String::new();
+        self.open_own(&name.sum)?.take(NOTE_BYTES).read_to_string(&mut note).ok()?;
+        let (expected, checked) = note.split_once(' ').unwrap_or((&note, ""));
+        let mut file = self.open_own(&name.code)?.into_std();
         if allocation == Allocation::OnDemand
-            && let Some(component) = mapped(engine, &mut file, &expected)
+            && let Some(component) = self.mapped(engine, &name, &mut file, expected, checked)
         {
             return Some(component);
         }
@@ -111,6 +117,19 @@ impl CompileCache {
         // opening, by descriptor), and these are the very bytes whose checksum held. The engine itself refuses what
         // another version or other settings made.
         unsafe { Component::deserialize(engine, &code) }.ok()
+    }
+
+    /// The digest of the file `what`, if it was remembered with this stamp.
+    pub(crate) fn known_digest(&self, what: &str, stamp: &Stamp) -> Option<Digest> {
+        let mut known = String::new();
+        self.open_own(&digest_name(what))?.take(NOTE_BYTES).read_to_string(&mut known).ok()?;
+        let (known, digest) = known.split_once(' ')?;
+        stamp.is(known).then(|| digest.parse().ok())?
+    }
+
+    /// Remembers the digest of the file `what`. What cannot be written is found out again.
+    pub(crate) fn remember_digest(&self, what: &str, stamp: &Stamp, digest: &Digest) {
+        let _ = self.replace(&digest_name(what), format!("{stamp} {digest}").as_bytes());
     }
 
     /// Whether the component was compiled by this user before, for whichever engine.
@@ -171,6 +190,32 @@ impl CompileCache {
         Ok(removed)
     }
 
+    /// The native code in `file`, mapped; none where it is damaged or may not be run from there (`noexec`). Its bytes are
+    /// summed up unless they were before, and lie on the disk since: then `checked` is what the file is still like.
+    fn mapped(
+        &self,
+        engine: &Engine,
+        name: &EntryName,
+        file: &mut File,
+        expected: &str,
+        checked: &str,
+    ) -> Option<Component> {
+        let stamp = file.metadata().ok().and_then(|metadata| Stamp::of(&metadata));
+        if !stamp.as_ref().is_some_and(|stamp| stamp.is(checked)) {
+            if !is_sound(file, expected) {
+                return None;
+            }
+            if let Some(stamp) = stamp
+                && file.sync_data().is_ok()
+            {
+                let _ = self.replace(&name.sum, format!("{expected} {stamp}").as_bytes());
+            }
+        }
+        // SAFETY: as in `load`, for the very file that was checked, by its descriptor. Entries are replaced and never
+        // written again by toolcell, and nobody but this user can write to them.
+        unsafe { Component::deserialize_file(engine, format!("/proc/self/fd/{}", file.as_raw_fd())) }.ok()
+    }
+
     fn open_own(&self, name: &str) -> Option<cap_std::fs::File> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc_nofollow());
@@ -199,29 +244,28 @@ impl EntryName {
     }
 }
 
+/// The name of the note on the digest of the file `what`.
+fn digest_name(what: &str) -> String {
+    format!("{:032x}.digest", xxhash_rust::xxh3::xxh3_128(what.as_bytes()))
+}
+
 /// How the names of a component's entries begin.
 fn file_name(digest: &Digest) -> String {
     digest.to_string().replace(':', "-")
 }
 
-/// The native code in `file`, mapped; none where it is damaged or may not be run from there (`noexec`).
-fn mapped(engine: &Engine, file: &mut cap_std::fs::File, expected: &str) -> Option<Component> {
+/// Whether the bytes of `file` have this sum.
+fn is_sound(file: &mut File, expected: &str) -> bool {
     let mut sum = Xxh3Default::new();
     let mut piece = vec![0; READ_BYTES];
     loop {
         match file.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => sum.update(piece.get(..read)?),
+            Ok(0) => return written(sum.digest()) == expected,
+            Ok(read) => sum.update(piece.get(..read).unwrap_or_default()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
+            Err(_) => return false,
         }
     }
-    if written(sum.digest()) != expected {
-        return None;
-    }
-    // SAFETY: as in `load`, for the very file that was checked, by its descriptor. Entries are replaced and never
-    // written again by toolcell, and nobody but this user can write to them.
-    unsafe { Component::deserialize_file(engine, format!("/proc/self/fd/{}", file.as_raw_fd())) }.ok()
 }
 
 /// Against damage, not against malice: who can write here can write anything of this user's.

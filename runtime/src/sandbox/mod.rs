@@ -25,6 +25,7 @@ mod http;
 mod limiter;
 mod reactor;
 mod report;
+mod stamp;
 mod state;
 mod stdio;
 mod tape;
@@ -51,6 +52,7 @@ pub use engine::Allocation;
 pub(crate) use engine::{EngineSettings, Meter};
 pub(crate) use host::KeepGrant;
 pub(crate) use http::{HttpAccess, HttpTemplate};
+pub(crate) use stamp::Stamp;
 pub(crate) use state::CallContext;
 pub(crate) use typed::TypedCall;
 
@@ -194,6 +196,20 @@ impl Sandbox {
     /// Guest threads that exist, those stuck in the operating system included.
     pub fn guest_threads(&self) -> usize {
         self.threads.count()
+    }
+
+    /// The digest of what is in a file as it is now, if an earlier process found it out and this one is for one call. A
+    /// process that lives on reads what it runs.
+    pub fn known_digest(&self, what: &str, stamp: &Stamp) -> Option<Digest> {
+        let cache = self.cache.as_ref().filter(|_| self.settings().allocation == Allocation::OnDemand)?;
+        cache.known_digest(what, stamp)
+    }
+
+    /// Remembers it for the next process.
+    pub fn remember_digest(&self, what: &str, stamp: &Stamp, digest: &Digest) {
+        if let Some(cache) = self.cache.as_ref() {
+            cache.remember_digest(what, stamp, digest);
+        }
     }
 
     /// Whether the cache has the component compiled, by whichever version and settings.

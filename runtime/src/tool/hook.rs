@@ -9,8 +9,8 @@ use tokio::sync::OnceCell;
 use wit_parser::Function;
 
 use super::component::name_of;
+use super::content::Content;
 use super::inspect::{classify_imports, inspect};
-use super::load::read;
 use super::{LoadedComponent, Owner};
 use crate::error::{Error, Result};
 use crate::policy::{Digest, Grant};
@@ -27,7 +27,7 @@ pub(crate) struct LoadedHook {
 
 /// The hook in a file.
 pub(crate) fn load_hook(path: &Path) -> Result<LoadedHook> {
-    LoadedHook::new(name_of(path), read(path)?.into())
+    LoadedHook::new(name_of(path), Content::of_file(path)?.bytes)
 }
 
 impl LoadedHook {

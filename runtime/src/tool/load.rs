@@ -11,17 +11,16 @@ use toolcell_package::Package;
 
 use super::candidate::{Candidate, Offered, candidates};
 use super::component::name_of;
-use super::inspect::{
-    Inspection, MAX_COMPONENT_BYTES, check_code, classify_imports, inspect, lints, readable,
-};
+use super::content::Content;
+use super::inspect::{Inspection, check_code, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
-use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes, open_world};
+use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_content, open_world};
 use crate::config::{ComponentConfig, Source, ToolSettings, shipped_file};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
 use crate::output::{Redactor, redaction_mark};
-use crate::policy::{Digest, Grant};
+use crate::policy::Grant;
 use crate::sandbox::{DirTemplate, HttpAccess, HttpTemplate, Sandbox};
 use crate::schema::{nearest, tool_name};
 
@@ -40,23 +39,23 @@ pub(crate) fn load(
     let name = &component.config.name;
     let wit = component.wit.as_deref().map(|folder| (folder, component.world.as_deref()));
     if let Some(bytes) = component.bytes {
-        return loader.single(name, bytes, wit, warnings);
+        return loader.single(name, Content::of(bytes), wit, warnings);
     }
     match &component.config.source {
         Source::Folder(folder) => loader.folder(folder, warnings),
         Source::File(path) => {
-            let bytes = read(path)?;
-            loader.single(name, bytes.into(), wit, warnings).map_err(|error| named(error, path))
+            let content = Content::of_file(path)?;
+            loader.single(name, content, wit, warnings).map_err(|error| named(error, path))
         }
         Source::Builtin(builtin_name) => {
             let origin = component.config.origin_of("path");
-            let bytes = builtin_bytes(builtin_name).map_err(|error| match error {
+            let content = builtin_content(builtin_name).map_err(|error| match error {
                 Error::Component { subject, message } if origin.at.is_some() => {
                     misset(&origin, format!("`{subject}`: {message}"))
                 }
                 other => other,
             })?;
-            loader.single(name, bytes, None, warnings)
+            loader.single(name, content, None, warnings)
         }
     }
 }
@@ -67,23 +66,6 @@ fn named(error: Error, path: &Path) -> Error {
         Error::Component { message, .. } => Error::component(path.display().to_string(), message),
         other => other,
     }
-}
-
-/// The bytes of a component's file. Only regular files: a FIFO would never end.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    let metadata = std::fs::metadata(path).map_err(Error::file("read", path))?;
-    if !metadata.is_file() {
-        return Err(Error::component(
-            path.display().to_string(),
-            "this is no regular file; name a component",
-        ));
-    }
-    let allowed = u64::try_from(MAX_COMPONENT_BYTES).unwrap_or(u64::MAX);
-    if metadata.len() > allowed {
-        let message = format!("the file has {} bytes, and {allowed} are allowed", metadata.len());
-        return Err(Error::component(path.display().to_string(), message));
-    }
-    std::fs::read(path).map_err(Error::file("read", path))
 }
 
 /// One entry of the configuration on its way to tools.
@@ -106,8 +88,8 @@ impl Loader<'_> {
         let count = files.len();
         for file in files {
             let name = format!("{}.{}", self.config.name, name_of(&file));
-            let component = read(&file)
-                .and_then(|bytes| self.component(&name, bytes.into(), None, &mut offered, warnings))
+            let component = Content::of_file(&file)
+                .and_then(|content| self.component(&name, content, None, &mut offered, warnings))
                 .map_err(|error| named(error, &file));
             match component {
                 Ok(component) => loaded.push(component),
@@ -133,12 +115,12 @@ impl Loader<'_> {
     fn single(
         &self,
         name: &str,
-        bytes: Cow<'static, [u8]>,
+        content: Content,
         wit: Option<(&Path, Option<&str>)>,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Loaded>> {
         let mut offered = Vec::new();
-        let loaded = self.component(name, bytes, wit, &mut offered, warnings)?;
+        let loaded = self.component(name, content, wit, &mut offered, warnings)?;
         self.check_names(&offered)?;
         Ok(vec![loaded])
     }
@@ -147,13 +129,14 @@ impl Loader<'_> {
     fn component(
         &self,
         name: &str,
-        bytes: Cow<'static, [u8]>,
+        content: Content,
         wit: Option<(&Path, Option<&str>)>,
         offered: &mut Vec<Offered>,
         warnings: &mut Vec<String>,
     ) -> Result<Loaded> {
         let wrong = |message: String| Error::component(name, message);
-        let digest = Digest::of(&bytes);
+        let digest = content.digest(self.sandbox, self.config.digest.is_some());
+        let bytes = content.bytes;
         if let Some(pin) = self.config.digest.filter(|pin| *pin != digest) {
             let message = format!(
                 "wants {pin}, and the content is {digest}; if that is what you mean to run, write this digest"

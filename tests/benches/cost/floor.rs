@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker, ResourceTable};
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 
 use crate::measure::{Subject, timed};
@@ -45,7 +45,7 @@ impl Floor {
         let mut pool = PoolingAllocationConfig::new();
         pool.total_component_instances(32).total_core_instances(640).total_memories(64).total_tables(128);
         pool.total_stacks(32).table_elements(20_000).linear_memory_keep_resident(1 << 20);
-        pool.table_keep_resident(64 << 10);
+        pool.table_keep_resident(64 << 10).pagemap_scan(Enabled::Auto).max_unused_warm_slots(32);
         let mut config = Config::new();
         config.concurrency_support(false);
         config.consume_fuel(metering == Metering::Fuel).epoch_interruption(metering == Metering::Epochs);
@@ -95,6 +95,7 @@ impl Floor {
             Work::Sum(a, b) => called!((i64, i64), i64, (*a, *b)),
             Work::Echo(text) | Work::Repeat(text) => called!((&str,), String, (text,)),
             Work::Digest(mib) => called!((u32,), String, (*mib,)),
+            Work::Take(kib) => called!((u32,), u32, (*kib,)),
             Work::Values(json) => called!((&str,), Result<u32, String>, (json,)),
             Work::Content(path) => called!((&str,), Result<String, String>, (path,)),
         }

@@ -6,7 +6,10 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the tables are what it is for")]
 
 mod floor;
+mod frameworks;
+mod growth;
 mod measure;
+mod memory;
 mod metering;
 mod page;
 mod pipeline;
@@ -14,6 +17,8 @@ mod processes;
 mod scale;
 mod servers;
 mod shell;
+mod soak;
+mod stages;
 mod work;
 
 /// Makes one table.
@@ -25,14 +30,20 @@ fn main() {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }
-    let sections: [(&str, Measure); 7] = [
+    let sections: [(&str, Measure); 12] = [
+        // First, while the process holds little else.
+        ("memory", memory::section),
         ("pipeline", pipeline::section),
+        ("stages", stages::section),
+        ("frameworks", frameworks::section),
         ("metering", metering::section),
         ("processes", processes::section),
         ("servers", servers::section),
         ("shell", shell::section),
         ("threads", scale::threads),
         ("scale", scale::section),
+        ("growth", growth::section),
+        ("soak", soak::section),
     ];
     let wanted = |name: &str| {
         let named: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();

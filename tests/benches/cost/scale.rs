@@ -3,12 +3,15 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use toolcell::{Grant, Limits, Runtime, ToolCall, ToolComponent};
+use toolcell::format::Strict;
+use toolcell::{Format, Grant, Limits, Runtime, ToolCall, ToolComponent};
 use toolcell_tests::guest;
 
-use crate::measure::{median, quantile};
+use crate::floor::{Floor, Metering};
+use crate::measure::{median, quantile, timed};
 use crate::page::{Section, micros};
-use crate::work::{BARE, text};
+use crate::pipeline::wait;
+use crate::work::{BARE, Work, text};
 
 /// How long calls are counted.
 const PERIOD: Duration = Duration::from_millis(700);
@@ -50,30 +53,62 @@ fn throughput(runtime: &Runtime, call: &ToolCall, threads: usize, callers: usize
     count as f64 / started.elapsed().as_secs_f64()
 }
 
+/// Calls a second by wasmtime alone, on so many threads of one process.
+fn bare(floor: &Floor, threads: usize) -> f64 {
+    let started = Instant::now();
+    let count: usize = std::thread::scope(|scope| {
+        let counting = || {
+            let mut count = 0;
+            while started.elapsed() < PERIOD {
+                floor.call();
+                count += 1;
+            }
+            count
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(counting)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    count as f64 / started.elapsed().as_secs_f64()
+}
+
+/// The round of the median ratio of the second to the first.
+fn middle(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
+    rounds.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
+    rounds[rounds.len() / 2]
+}
+
 pub fn threads() -> Section {
     let works = [
-        (
-            "`echo` of 1 KB, a component without WASI",
-            wat::parse_str(BARE).unwrap(),
-            "echo",
-            json!({ "text": text(1024) }),
-        ),
-        ("`sum`, a small WASI guest", kernel(), "sum", json!({ "a": 2, "b": 3 })),
-        ("`take` of 1 MiB, which grows its memory", kernel(), "take", json!({ "kib": 1024 })),
+        ("`echo` of 1 KB, a component without WASI", Work::Echo(text(1024))),
+        ("`sum`, a small WASI guest", Work::Sum(2, 3)),
+        ("`take` of 1 MiB, which grows its memory", Work::Take(1024)),
     ];
-    let row = |(name, bytes, tool, arguments): (&str, Vec<u8>, &str, serde_json::Value)| {
-        let (runtime, call) = (runtime(bytes), ToolCall::new(tool, arguments));
+    let row = |(name, work): (&str, Work)| {
+        let runtime = runtime(work.component());
+        let call = ToolCall::new(work.function(), work.arguments());
+        let floor = Floor::new(work, Metering::None, None);
         throughput(&runtime, &call, 1, 1);
-        let mut rounds: Vec<(f64, f64)> =
-            (0..5).map(|_| (throughput(&runtime, &call, 1, 2), throughput(&runtime, &call, 2, 4))).collect();
-        rounds.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
-        let (one, two) = rounds[rounds.len() / 2];
-        vec![name.to_owned(), format!("{one:.0}"), format!("{two:.0}"), format!("{:.2}×", two / one)]
+        bare(&floor, 1);
+        let (mut calls, mut floors) = (Vec::new(), Vec::new());
+        for _ in 0..5 {
+            calls.push((throughput(&runtime, &call, 1, 2), throughput(&runtime, &call, 2, 4)));
+            floors.push((bare(&floor, 1), bare(&floor, 2)));
+        }
+        let ((one, two), (floor, floors)) = (middle(calls), middle(floors));
+        vec![
+            name.to_owned(),
+            format!("{one:.0}"),
+            format!("{two:.0}"),
+            format!("{:.2}×", two / one),
+            format!("{:.2}×", floors / floor),
+        ]
     };
     Section {
         title: "Threads",
-        words: "Calls a second by two callers on one thread, and by four on two, in one process.".to_owned(),
-        head: vec!["work", "one thread", "two threads", "ratio"],
+        words: "Calls a second by two callers on one thread, and by four on two, in one process; beside it what two threads \
+                are to one for wasmtime alone."
+            .to_owned(),
+        head: vec!["work", "one thread", "two threads", "ratio", "wasmtime alone"],
         rows: works.into_iter().map(row).collect(),
     }
 }
@@ -106,36 +141,52 @@ fn crowd(runtime: &Runtime, callers: usize) -> Vec<Duration> {
     })
 }
 
-/// A thousand components of one tool each, in a folder.
-fn thousand() -> Vec<Vec<String>> {
-    let folder = tempfile::tempdir().unwrap();
-    for number in 0..1_000 {
-        let text = BARE.replace("\"echo\"", &format!("\"echo-{number}\""));
-        std::fs::write(folder.path().join(format!("c{number}.wasm")), wat::parse_str(text).unwrap()).unwrap();
+/// Components of one tool each, in a folder, and where their native code is kept.
+pub struct Crowd {
+    folder: tempfile::TempDir,
+    cache: tempfile::TempDir,
+    count: usize,
+}
+
+impl Crowd {
+    pub fn new(count: usize) -> Self {
+        let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for number in 0..count {
+            let text = BARE.replace("\"echo\"", &format!("\"echo-{number}\""));
+            let file = folder.path().join(format!("c{number}.wasm"));
+            std::fs::write(file, wat::parse_str(text).unwrap()).unwrap();
+        }
+        let new = Self { folder, cache, count };
+        wait(async { new.load().1.warm().await.unwrap() });
+        new
     }
-    let cache = tempfile::tempdir().unwrap();
-    let load = || {
+
+    /// A runtime of all of them, and how long it took to make.
+    pub fn load(&self) -> (Duration, Runtime) {
         let started = Instant::now();
-        let component = ToolComponent::file(folder.path());
-        let runtime =
-            Runtime::builder().component(component).cache(cache.path().join("c")).build_blocking().unwrap();
-        assert_eq!(runtime.list().len(), 1_000);
-        (started.elapsed(), runtime)
-    };
-    let mut loads: Vec<Duration> = (0..5).map(|_| load().0).collect();
-    let runtime = load().1;
-    let mut lists: Vec<Duration> = (0..20)
-        .map(|_| {
-            let started = Instant::now();
-            std::hint::black_box(
-                toolcell::Format::Mcp.export(&runtime.list(), toolcell::format::Strict::Off),
-            );
-            started.elapsed()
-        })
-        .collect();
+        let component = ToolComponent::file(self.folder.path());
+        let builder = Runtime::builder().component(component).cache(self.cache.path().join("c"));
+        let runtime = builder.build_blocking().unwrap();
+        let taken = started.elapsed();
+        assert_eq!(runtime.list().len(), self.count);
+        (taken, runtime)
+    }
+
+    /// How long a client of MCP waits for the list of their tools.
+    pub fn listing(&self) -> Duration {
+        let runtime = self.load().1;
+        median(&mut timed(20, || {
+            std::hint::black_box(Format::Mcp.export(&runtime.list(), Strict::Off));
+        }))
+    }
+}
+
+fn thousand() -> Vec<Vec<String>> {
+    let crowd = Crowd::new(1_000);
+    let mut loads: Vec<Duration> = (0..5).map(|_| crowd.load().0).collect();
     vec![
         vec!["loading 1,000 components of one tool".to_owned(), micros(median(&mut loads))],
-        vec!["exporting their 1,000 tools for MCP".to_owned(), micros(median(&mut lists))],
+        vec!["exporting their 1,000 tools for MCP".to_owned(), micros(crowd.listing())],
     ]
 }
 

@@ -34,6 +34,7 @@ pub enum Work {
     Digest(u32),
     Values(String),
     Content(String),
+    Take(u32),
 }
 
 impl Work {
@@ -46,6 +47,7 @@ impl Work {
             Self::Digest(_) => "digest",
             Self::Values(_) => "values",
             Self::Content(_) => "content",
+            Self::Take(_) => "take",
         }
     }
 
@@ -56,6 +58,7 @@ impl Work {
             Self::Digest(mib) => json!({ "mib": mib }),
             Self::Values(text) => json!({ "json": text }),
             Self::Content(path) => json!({ "path": path }),
+            Self::Take(kib) => json!({ "kib": kib }),
         }
     }
 

@@ -19,7 +19,7 @@ impl Redactor {
             Ok(Returned::Output { content, structured }) => {
                 texts.extend(content.iter_mut().filter_map(text_of));
                 self.pieces(&mut texts);
-                content.iter_mut().for_each(|block| self.block(block));
+                content.iter_mut().filter(|block| !is_text(block)).for_each(|block| self.block(block));
                 structured.iter_mut().for_each(|value| self.value(value));
             }
             Ok(Returned::Printed(text)) => {
@@ -27,18 +27,21 @@ impl Redactor {
                 self.pieces(&mut texts);
             }
             Ok(Returned::Value(value) | Returned::ToolError(value)) => {
+                // Large results are texts, and searched once.
                 if let Some(serde_json::Value::String(text)) = value {
                     texts.push(text);
+                    self.pieces(&mut texts);
+                } else {
+                    self.pieces(&mut texts);
+                    value.iter_mut().for_each(|value| self.value(value));
                 }
-                self.pieces(&mut texts);
-                value.iter_mut().for_each(|value| self.value(value));
             }
             Err(error) => {
                 self.pieces(&mut texts);
                 self.error(error);
             }
         }
-        chunks.iter_mut().for_each(|block| self.block(block));
+        chunks.iter_mut().filter(|block| !is_text(block)).for_each(|block| self.block(block));
     }
 
     /// An error for both of its readers.
@@ -85,6 +88,10 @@ impl Redactor {
             *text = redacted;
         }
     }
+}
+
+fn is_text(block: &Content) -> bool {
+    matches!(block, Content::Text { .. })
 }
 
 fn text_of(block: &mut Content) -> Option<&mut String> {

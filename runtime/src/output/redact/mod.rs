@@ -9,6 +9,7 @@ mod answer;
 mod bytes;
 mod json;
 mod markup;
+mod sieve;
 mod spans;
 mod spellings;
 mod stream;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use super::clean;
 #[cfg(feature = "http")]
 pub(crate) use bytes::MaskingBytes;
+use sieve::Sieve;
 use spans::{Span, Spans};
 use spellings::spellings;
 pub(crate) use stream::RedactingStream;
@@ -33,6 +35,8 @@ const TOLERATED: usize = 3;
 
 /// Finds the secrets of one component.
 pub struct Redactor {
+    /// Tells quickly that nothing is there.
+    sieve: Sieve,
     automaton: AhoCorasick,
     /// What is written in the place of a secret, by pattern.
     marks: Vec<String>,
@@ -76,7 +80,8 @@ impl Redactor {
         let backwards = |pattern: &Vec<u8>| pattern.iter().rev().copied().collect();
         let mut backward: Vec<Vec<u8>> = forward.iter().map(backwards).collect();
         backward.sort_unstable();
-        Ok(Some(Self { automaton, marks, forward, backward, longest }))
+        let sieve = Sieve::new(&forward);
+        Ok(Some(Self { sieve, automaton, marks, forward, backward, longest }))
     }
 
     /// Whether a secret is in `text`.
@@ -86,7 +91,7 @@ impl Redactor {
 
     /// The same for what may be no text.
     pub fn is_in_bytes(&self, bytes: &[u8]) -> bool {
-        self.automaton.is_match(bytes)
+        self.sieve.lets_through(bytes) && self.automaton.is_match(bytes)
     }
 
     /// The most that may be at the end of a piece of a secret that goes on in the next, in bytes.
@@ -100,7 +105,7 @@ impl Redactor {
             spans if spans.is_empty() => Cow::Borrowed(text),
             spans => Cow::Owned(spans.write(text, &self.marks)),
         };
-        let cleaned = clean(&redacted);
+        let Cow::Owned(cleaned) = clean(&redacted) else { return redacted };
         let again = self.spans(&cleaned);
         if again.is_empty() { redacted } else { Cow::Owned(again.write(&cleaned, &self.marks)) }
     }
@@ -140,6 +145,9 @@ impl Redactor {
     /// Takes secrets out of texts that follow each other, also where one begins in one of them and ends in another.
     pub(crate) fn pieces(&self, pieces: &mut [&mut String]) {
         self.joined(pieces);
+        if pieces.iter().all(|piece| matches!(clean(piece), Cow::Borrowed(_))) {
+            return;
+        }
         let mut cleaned: Vec<String> = pieces.iter().map(|piece| clean(piece).into_owned()).collect();
         let mut cleaned_pieces: Vec<&mut String> = cleaned.iter_mut().collect();
         if self.joined(&mut cleaned_pieces) {
@@ -150,6 +158,11 @@ impl Redactor {
     }
 
     fn joined(&self, pieces: &mut [&mut String]) -> bool {
+        if let [piece] = pieces
+            && !self.sieve.lets_through(piece.as_bytes())
+        {
+            return false;
+        }
         let all: String = pieces.iter().map(|piece| piece.as_str()).collect();
         let spans = self.spans(&all);
         if spans.is_empty() {
@@ -193,6 +206,9 @@ impl Redactor {
 
     fn spans(&self, text: &str) -> Spans {
         let mut spans = Spans::default();
+        if !self.sieve.lets_through(text.as_bytes()) {
+            return spans;
+        }
         for found in self.automaton.find_overlapping_iter(text) {
             spans.add(Span {
                 start: found.start(),

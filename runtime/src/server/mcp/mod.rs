@@ -11,6 +11,7 @@ mod frame;
 #[cfg(feature = "http")]
 pub mod http;
 mod id;
+mod in_place;
 mod lines;
 mod lists;
 mod outputs;
@@ -42,6 +43,7 @@ use crate::runtime::Runtime;
 use crate::runtime::Session;
 use client::Client;
 use connection::Connection;
+use in_place::InPlace;
 use lines::Line;
 use writer::Writer;
 
@@ -109,6 +111,7 @@ async fn take(
     [stop, left]: [&CancellationToken; 2],
 ) {
     let mut over = pin!(over(writer, stop, left));
+    let in_place = InPlace::default();
     loop {
         let line = tokio::select! {
             line = lines.recv() => line,
@@ -119,8 +122,10 @@ async fn take(
         let Some(line) = line else { return };
         tokio::select! {
             taken = connection.take(line, writer) => {
-                if let Some(call) = taken {
-                    calls.spawn(call.run());
+                if let Some(call) = taken
+                    && let Some(rest) = in_place.run(call.run()).await
+                {
+                    calls.spawn(rest);
                 }
             }
             () = &mut over => return,

@@ -145,8 +145,10 @@ impl Server {
     }
 
     async fn start(&self, connection: &Arc<Connection>, message: Message, writer: &Writer) {
-        if let Some(call) = connection.receive(message, writer).await {
-            self.spawn(call.run());
+        if let Some(call) = connection.receive(message, writer).await
+            && let Some(rest) = self.in_place.run(call.run()).await
+        {
+            self.spawn(rest);
         }
     }
 }

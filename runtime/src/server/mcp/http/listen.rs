@@ -30,6 +30,7 @@ use crate::runtime::Runtime;
 use crate::server::mcp::ENDING;
 use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
+use crate::server::mcp::in_place::InPlace;
 use crate::server::mcp::room::Room;
 
 /// Bytes of a request's headers: tokens have a kilobyte or two, and clients send few others.
@@ -60,6 +61,7 @@ pub(super) struct Server {
     /// Ends all calls.
     pub end: CancellationToken,
     calls: Mutex<JoinSet<()>>,
+    pub(super) in_place: InPlace,
 }
 
 impl Server {
@@ -103,6 +105,7 @@ impl Server {
             connections: AtomicUsize::new(0),
             newcomers: Newcomers::new(count(settings.connections)),
             calls: Mutex::default(),
+            in_place: InPlace::default(),
             runtime,
             settings,
             instances,
