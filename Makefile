@@ -10,17 +10,24 @@ HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 WASMTIME := $(shell sed -n '/^name = "wasmtime"$$/{n;s/^version = "\(.*\)"$$/\1/p}' Cargo.lock)
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 
-TOOL_SOURCES := $(shell find guest-tools wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*')
+TOOL_SOURCES := $(shell find guest-tools wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*' -not -path 'guest-tools/python/*')
+PYTHON_SOURCES := $(shell find guest-tools/python wit runtime/package -type f -not -name '*.pyc')
 TEST_SOURCES := $(shell find tests/guests wit runtime/package -type f -not -path '*/target/*' -not -path '*/dist/*')
 TOOLS := guest-tools/dist/files.wasm
+PYTHON := guest-tools/dist/python.wasm
 PROBES := tests/guests/dist/probe.wasm
 
-.PHONY: help build guests run test lint bench doc clean
+.PHONY: help build guests guests-python run test lint bench doc clean
 
 help: ## lists these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 15
 
 guests: $(TOOLS) $(PROBES) ## builds the shipped tools and the tests' components (first: a compiler for them)
+
+guests-python: $(PYTHON) ## builds the interpreter of `run_python`, for which Python's packages bring a tool
+
+$(PYTHON): $(PYTHON_SOURCES)
+	guest-tools/python/build.sh
 
 $(TOOLS): $(TOOL_SOURCES)
 	guest-tools/build.sh
@@ -37,7 +44,7 @@ run: build ## shows toolcell at work on this folder
 	TOOLCELL=$(TARGET_DIR)/debug/toolcell tests/demo.sh
 
 # Each test needs a process of its own: some measure its memory, or set what there is one of.
-test: build ## builds what is missing and runs all tests
+test: build guests-python ## builds what is missing and runs all tests
 ifndef NEXTEST
 	$(error the tests need cargo-nextest: run `cargo install --locked cargo-nextest`)
 endif

@@ -226,7 +226,7 @@ fn a_hundred_changed_components_are_few_notifications_and_the_list_is_right() {
     std::fs::create_dir(user.folder().join("tools")).unwrap();
     let put = |name: &str| {
         let bytes = toolcell::tool::builtin_bytes(name).unwrap();
-        (0..100).for_each(|at| drop(user.write(&format!("tools/c{at}.wasm"), bytes)));
+        (0..100).for_each(|at| drop(user.write(&format!("tools/c{at}.wasm"), &bytes)));
     };
     let table = |at: usize| {
         format!(

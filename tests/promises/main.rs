@@ -91,6 +91,7 @@ mod every_call_is_in_the_audit;
 mod every_limit_is_named_when_it_is_hit;
 mod nothing_outlives_a_server;
 mod run_js_reaches_what_is_granted;
+mod run_python_reaches_what_is_granted;
 mod the_architecture_is_as_documented;
 mod the_book_is_true;
 mod the_command_line_approves;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use toolcell_tests::command_line::{CommandLine, binary, ended};
 use toolcell_tests::http_client::HttpServer;
-use toolcell_tests::{guest, repository};
+use toolcell_tests::{guest, python, repository};
 
 /// Runs one of the scripts of `tests/clients` with the packages that the tests' set-up installed.
 fn check(script: &str) {
@@ -54,6 +54,13 @@ fn of_the_model_context_protocol_over_pipes() {
 #[test]
 fn of_the_model_context_protocol_that_run_code() {
     check("check_run_js.py");
+}
+
+#[test]
+fn of_the_model_context_protocol_that_run_python() {
+    // Says what to run where it is missing.
+    python();
+    check("check_run_python.py");
 }
 
 #[test]

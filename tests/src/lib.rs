@@ -27,6 +27,16 @@ pub fn guest(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("guests/dist/{name}.wasm"))
 }
 
+/// The component of `builtin:python`.
+#[expect(clippy::panic, reason = "a test that cannot set up fails")]
+pub fn python() -> PathBuf {
+    let file = repository().join("guest-tools/dist/python.wasm");
+    match file.is_file() {
+        true => file,
+        false => panic!("there is no {}: run `make guests-python`", file.display()),
+    }
+}
+
 /// The folder of the whole repository.
 pub fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! What a world exports, and the keys by which a package speaks of it.
 
 use wit_parser::{
-    Function, FunctionKind, InterfaceId, Resolve, TypeId, TypeOwner, WorldId, WorldItem, WorldKey,
+    Function, FunctionKind, Interface, InterfaceId, Resolve, TypeId, TypeOwner, WorldId, WorldItem, WorldKey,
 };
 
 /// Interfaces through which the host enters a component: their functions are no tools.
@@ -20,7 +20,7 @@ pub struct Export<'a> {
 }
 
 /// The functions that a world exports, in order, without methods of resources and without the entry points that
-/// commands, providers and hooks have.
+/// commands, providers and hooks have, and tool chains.
 pub fn exports(resolve: &Resolve, world: WorldId) -> Vec<Export<'_>> {
     let mut found = Vec::new();
     for (key, item) in &resolve.worlds[world].exports {
@@ -30,7 +30,7 @@ pub fn exports(resolve: &Resolve, world: WorldId) -> Vec<Export<'_>> {
             }
             WorldItem::Interface { id, .. } => {
                 let interface = resolve.name_world_key(key);
-                if is_entry(&interface) {
+                if is_entry(&interface) || is_initializer(&interface, &resolve.interfaces[*id]) {
                     continue;
                 }
                 found.extend(resolve.interfaces[*id].functions.values().map(|function| Export {
@@ -95,4 +95,14 @@ fn interface_name(resolve: &Resolve, world: WorldId, id: InterfaceId) -> Option<
 fn is_entry(interface: &str) -> bool {
     let name = interface.split_once('@').map_or(interface, |(name, _)| name);
     ENTRIES.contains(&name)
+}
+
+/// Whether the interface is the one by which componentize-py runs a component while it builds it, and leaves there.
+fn is_initializer(name: &str, interface: &Interface) -> bool {
+    let mut functions = interface.functions.values();
+    let (Some(function), None) = (functions.next(), functions.next()) else { return false };
+    let parameters = ["app-name", "symbols", "stub-wasi"];
+    name == "exports"
+        && function.name == "init"
+        && function.params.iter().map(|parameter| parameter.name.as_str()).eq(parameters)
 }

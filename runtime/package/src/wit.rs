@@ -311,4 +311,18 @@ mod tests {
         );
         assert!(exports(&resolve, world).is_empty());
     }
+
+    #[test]
+    fn what_a_tool_chain_enters_by_is_no_tool() {
+        for (parameters, tools) in [
+            ("app-name: string, symbols: list<string>, stub-wasi: bool", vec!["f"]),
+            ("name: string", vec!["exports#init", "f"]),
+        ] {
+            let (resolve, world) = world(&format!(
+                "package a:b; world w {{ export exports: interface {{ init: func({parameters}); }} export f: func(); }}"
+            ));
+            let keys: Vec<String> = exports(&resolve, world).into_iter().map(|export| export.key).collect();
+            assert_eq!(keys, tools);
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub enum Source {
     File(PathBuf),
     /// A folder of components' files, absolute; a bad file in it is skipped with a warning.
     Folder(PathBuf),
-    /// A tool that is shipped with the runtime, by name.
+    /// A tool that is shipped with the runtime, by name. Where it is no part of the program, [`super::shipped_file`] is its file.
     Builtin(String),
 }
 

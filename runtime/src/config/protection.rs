@@ -4,6 +4,7 @@ use super::audit::{Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::folders::Folders;
 use super::settings::Config;
+use super::shipped::shipped_file;
 use crate::error::{Error, Result};
 use crate::policy::{Protected, SecretSource};
 
@@ -34,7 +35,10 @@ impl Config {
             protected = match &component.source {
                 Source::File(path) => protected.file(what, path),
                 Source::Folder(path) => protected.components(what, path),
-                Source::Builtin(_) => protected,
+                Source::Builtin(name) => match shipped_file(name) {
+                    Some(path) => protected.file(what, &path),
+                    None => protected,
+                },
             };
             for (name, secret) in &component.grant.secrets {
                 if let SecretSource::File(path) = &secret.source {

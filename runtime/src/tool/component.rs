@@ -25,7 +25,8 @@ impl ToolComponent {
         Self::from(ComponentConfig::new(name_of(path), source))
     }
 
-    /// A tool that is shipped with the runtime: `basics`, `fetch`, `files`, `plan`, `shell` or `weather`.
+    /// A tool that is shipped with the runtime: `basics`, `fetch`, `files`, `js`, `plan`, `python`, `shell`
+    /// or `weather`. `python` is a file beside the program ([`crate::config::shipped_file`]), the others are in it.
     pub fn builtin(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::from(ComponentConfig::new(name.clone(), Source::Builtin(name)))

@@ -14,8 +14,8 @@ use super::component::name_of;
 use super::content::Content;
 use super::inspect::{Inspection, check_code, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
-use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_bytes, open_world};
-use crate::config::{ComponentConfig, Source, ToolSettings};
+use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_content, open_world};
+use crate::config::{ComponentConfig, Source, ToolSettings, shipped_file};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
@@ -49,13 +49,13 @@ pub(crate) fn load(
         }
         Source::Builtin(builtin_name) => {
             let origin = component.config.origin_of("path");
-            let bytes = builtin_bytes(builtin_name).map_err(|error| match error {
+            let content = builtin_content(builtin_name).map_err(|error| match error {
                 Error::Component { subject, message } if origin.at.is_some() => {
                     misset(&origin, format!("`{subject}`: {message}"))
                 }
                 other => other,
             })?;
-            loader.single(name, Content::of_builtin(builtin_name, bytes), None, warnings)
+            loader.single(name, content, None, warnings)
         }
     }
 }
@@ -146,7 +146,7 @@ impl Loader<'_> {
         let mut described = None;
         let mut inspection = inspect(&bytes).map_err(|error| wrong(error.to_string()))?;
         // What was compiled once is sound, and looking through code takes as long as a call may.
-        let is_shipped = matches!(self.config.source, Source::Builtin(_));
+        let is_shipped = matches!(&self.config.source, Source::Builtin(name) if shipped_file(name).is_none());
         if !is_shipped && !self.sandbox.has_compiled(&digest) {
             check_code(&bytes).map_err(|error| wrong(error.to_string()))?;
         }

@@ -30,6 +30,7 @@ use serde_json::Value;
 use toolcell_package::Hints;
 
 pub(crate) use argument_schema::ArgumentSchema;
+use builtin::builtin_content;
 pub use builtin::{BUILTINS, builtin_bytes};
 pub use component::ToolComponent;
 pub(crate) use group_switch::{ACTIVATE_GROUP, Activate, Activated, group_switch};

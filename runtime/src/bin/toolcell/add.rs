@@ -102,7 +102,7 @@ fn after(location: &Location, environment: &Environment, was_trusted: bool) -> a
 
 fn checked(component: &str, environment: &Environment) -> anyhow::Result<Checked> {
     if let Some(name) = component.strip_prefix("builtin:") {
-        return Ok(check_bytes(component.to_owned(), builtin_bytes(name)?, &Terms::default()));
+        return Ok(check_bytes(component.to_owned(), &builtin_bytes(name)?, &Terms::default()));
     }
     let path = environment.working_directory.join(component);
     let metadata = path.metadata().with_context(|| format!("cannot find the component {component}"))?;

@@ -104,7 +104,7 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
                 }
             }
             Source::Builtin(name) => checked.push(match builtin_bytes(name) {
-                Ok(bytes) => check_bytes(format!("builtin:{name}"), bytes, &plain),
+                Ok(bytes) => check_bytes(format!("builtin:{name}"), &bytes, &plain),
                 Err(error) => Checked::wrong(format!("builtin:{name}"), error.to_string()),
             }),
             _ => {}

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toolcell::config::{ComponentConfig, Source, Stamp, ensure_private};
+use toolcell::config::{ComponentConfig, Source, Stamp, ensure_private, shipped_file};
 
 use crate::opened::Opened;
 use crate::toolset::Toolset;
@@ -84,7 +84,7 @@ fn only<'a>(index: &Index, keys: &[(&'a ComponentConfig, String)], tool: &str) -
 fn key(toolset: &Toolset, component: &ComponentConfig) -> Option<String> {
     let file = match &component.source {
         Source::File(path) => path.clone(),
-        Source::Builtin(_) => std::env::current_exe().ok()?,
+        Source::Builtin(name) => shipped_file(name).or_else(|| std::env::current_exe().ok())?,
         _ => return None,
     };
     let stamp = Stamp::of(&file)?;
