@@ -340,11 +340,14 @@ const HOSTILE: [(&str, &[ErrorKind]); 33] = [
     ("import atexit\ndef f():\n  while True: pass\natexit.register(f)\n1", &[ErrorKind::Timeout]),
     (
         "import gc\ngc.disable()\nwhile True:\n  a = []\n  a.append(a)",
-        &[ErrorKind::Timeout, ErrorKind::ToolError],
+        &[ErrorKind::Timeout, ErrorKind::ToolError, ErrorKind::MemoryLimit],
     ),
     ("async def f():\n  while True: await __import__('asyncio').sleep(0)\nawait f()", &[ErrorKind::Timeout]),
-    ("s = 'x'\nwhile True: s += s", &[ErrorKind::ToolError, ErrorKind::Timeout]),
-    ("a = []\nwhile True: a.append(bytearray(10 ** 6))", &[ErrorKind::ToolError, ErrorKind::Timeout]),
+    ("s = 'x'\nwhile True: s += s", &[ErrorKind::ToolError, ErrorKind::Timeout, ErrorKind::MemoryLimit]),
+    (
+        "a = []\nwhile True: a.append(bytearray(10 ** 6))",
+        &[ErrorKind::ToolError, ErrorKind::Timeout, ErrorKind::MemoryLimit],
+    ),
     ("[0] * 10 ** 9", &[ErrorKind::ToolError, ErrorKind::Timeout]),
     ("bytearray(10 ** 15)", &[ErrorKind::ToolError]),
     (

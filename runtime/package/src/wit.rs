@@ -316,7 +316,7 @@ mod tests {
     fn what_a_tool_chain_enters_by_is_no_tool() {
         for (parameters, tools) in [
             ("app-name: string, symbols: list<string>, stub-wasi: bool", vec!["f"]),
-            ("name: string", vec!["exports#init", "f"]),
+            ("name: string", vec!["f", "exports#init"]),
         ] {
             let (resolve, world) = world(&format!(
                 "package a:b; world w {{ export exports: interface {{ init: func({parameters}); }} export f: func(); }}"
