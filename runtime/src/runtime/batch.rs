@@ -28,7 +28,7 @@ impl Runtime {
     /// read after a write sees it. A failure stops nothing. A call without an id, or with one that an earlier call has,
     /// is refused with `invalid_arguments`: its outcome could not be told from another.
     ///
-    /// A batch is bounded by [`Admission`](crate::Admission): calls after the thousandth, and those that have not
+    /// A batch is bounded by [`Admission`](crate::limits::Admission): calls after the thousandth, and those that have not
     /// begun when the results before them have 64 MiB together, are refused with `resource_limit`. An approver that wants its
     /// questions [one at a time](crate::policy::Approver::is_asked_in_order) gets them in the order of the calls.
     ///
