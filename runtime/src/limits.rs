@@ -371,8 +371,8 @@ impl Limits {
 pub(crate) const HOOK_MEMORY: u64 = 64 * MIB;
 
 /// What is not set for a hook's component: its time is the hook's own, and the others are those that all engines are made for.
-pub(crate) const NOT_OF_HOOKS: [Limit; 4] =
-    [Limit::Timeout, Limit::Stack, Limit::TableElements, Limit::Instances];
+pub(crate) const NOT_OF_HOOKS: [Limit; 5] =
+    [Limit::Timeout, Limit::Stack, Limit::TableElements, Limit::Instances, Limit::ArgumentBytes];
 
 /// The setting of the time for the whole path of a call.
 pub(crate) const CALL_TIMEOUT: &str = "policy.call_timeout";

@@ -277,3 +277,33 @@ async fn questions_come_one_at_a_time_in_the_order_of_the_calls() {
     assert_eq!(kinds(&outcomes), [None, None, denied, None, None], "{outcomes:#?}");
     assert_eq!(*asked.lock().unwrap(), [(1, 5), (4, 5), (5, 5)]);
 }
+
+/// Allows the first that it is asked about for the rest of the session.
+struct ForTheSession(Arc<AtomicUsize>);
+
+#[async_trait]
+impl Approver for ForTheSession {
+    async fn ask(&self, _: &Question) -> Answer {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Answer::Session
+    }
+
+    fn is_asked_in_order(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn an_answer_holds_for_the_calls_after_it() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let runtime = built(
+        builder()
+            .component(ToolComponent::builtin("basics"))
+            .rule(Rule::ask("add"))
+            .approver(ForTheSession(Arc::clone(&asked))),
+    );
+    let call = |at: u64| ToolCall::new("add", json!({ "a": 1, "b": 1 })).id(at);
+    let outcomes = runtime.session("s").call_batch((0..3).map(call).collect()).await;
+    assert_eq!(kinds(&outcomes), [None, None, None], "{outcomes:#?}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "the others are equal to the first");
+}

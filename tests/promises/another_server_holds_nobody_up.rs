@@ -118,14 +118,10 @@ async fn one_that_hangs_is_ended_and_comes_back() {
         let tools = || json!({ "eras": [era], "tools": [definition("sleep"), definition("echo")] });
         server.script(tools());
         let runtime = server.runtime("[mcp.s.tool.echo]\nlimits = { timeout = \"300ms\" }");
-        let other = tokio::spawn(runtime.call(ToolCall::new("sleep", json!({}))).into_future());
-        while server.count("tools/call") == 0 {
-            assert!(!other.is_finished(), "{era}");
-            tokio::task::yield_now().await;
-        }
         server.script(json!({ "silent": true, "tools": [] }));
         let hung = call(&runtime, "echo", json!({})).await;
         assert_eq!(hung.error_kind(), Some(ErrorKind::Timeout), "{era}: {hung:?}");
+        let other = tokio::spawn(runtime.call(ToolCall::new("sleep", json!({}))).into_future());
         let ended = tokio::time::timeout(PATIENCE, other).await.unwrap().unwrap();
         assert_eq!(ended.error_kind(), Some(ErrorKind::Unavailable), "{era}: {ended:?}");
         let help = ended.error.unwrap().help.unwrap();
@@ -137,6 +133,30 @@ async fn one_that_hangs_is_ended_and_comes_back() {
         }
         assert_eq!(server.starts(), 2, "{era}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_works_on_a_call_is_left_to_it() {
+    let server = Scripted::new(&[]);
+    server.script(json!({ "eras": ["handshake"], "tools": [definition("sleep"), definition("echo")] }));
+    let runtime = server.runtime("[mcp.s.tool.echo]\nlimits = { timeout = \"300ms\" }");
+    let working = tokio::spawn(runtime.call(ToolCall::new("sleep", json!({}))).into_future());
+    while server.count("tools/call") == 0 {
+        assert!(!working.is_finished());
+        tokio::task::yield_now().await;
+    }
+    server.script(json!({ "silent": true, "tools": [] }));
+    let waiting = call(&runtime, "echo", json!({})).await;
+    assert_eq!(waiting.error_kind(), Some(ErrorKind::Timeout), "{waiting:?}");
+    // It was asked, did not answer in time, and is asked again.
+    let begun = Instant::now();
+    while server.count("ping") < 2 {
+        assert!(begun.elapsed() < PATIENCE, "it is not asked");
+        assert!(!working.is_finished(), "{:?}", working.await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(server.starts(), 1);
+    working.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]

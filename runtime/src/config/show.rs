@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(at("/limits/memory"), Some(json!({ "value": "256MiB", "from": "default" })));
         assert_eq!(at("/output/max_lines"), Some(json!({ "value": 2000, "from": "default" })));
         assert_eq!(at("/policy/default"), Some(json!({ "value": "ask", "from": "toolcell.toml:13" })));
-        let rule = json!({ "action": "deny", "for": "any tool, where `path` is the path `/w/x`", "from": "toolcell.toml:14" });
+        let rule = json!({ "action": "deny", "for": "any tool, where `path` is the path `/w/x` or beneath it", "from": "toolcell.toml:14" });
         assert_eq!(at("/rule/0"), Some(rule));
         assert_eq!(at("/component/a/tool/grep/hints"), Some(json!({ "idempotent": true })));
         assert_eq!(at("/component/a/grant/env"), Some(json!(["TOKEN"])));

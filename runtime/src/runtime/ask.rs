@@ -49,16 +49,8 @@ impl Asking<'_> {
         };
         let everybodys = Binding::new(&bound, self.arguments).by_rule(self.rules);
         let callers = everybodys.clone().of_user(self.call.session.state.identity.user.as_deref());
-        let binding = callers.clone();
-        let session = self.call.session.state.name().map(str::to_owned);
-        match self.stored(move |approvals| approvals.given(&binding, session.as_deref())).await? {
-            Ok(Some(given)) => {
-                let which = format!("{}, given as {}", given.scope.words(), given.id);
-                verdicts.push(Verdict::new(Step::Approval, "store", Action::Allow).reason(Some(which)));
-                return Ok(());
-            }
-            Ok(None) => {}
-            Err(error) => outcome.warnings.push(unkept(&error)),
+        if self.was_given(&callers, outcome, verdicts).await? {
+            return Ok(());
         }
         let question = self.question(&digest);
         match self.shared.approver.as_ref().filter(|approver| approver.is_there()) {
@@ -70,12 +62,38 @@ impl Asking<'_> {
                         Ok(())
                     };
                     self.whole.within_anywhere(before).await?;
+                    // The answer to a question before this one may have been for this call too.
+                    if self.was_given(&callers, outcome, verdicts).await? {
+                        return Ok(());
+                    }
                 }
                 let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));
                 let answered = async { Ok(asked.await.unwrap_or(Answer::Deny(None))) };
                 let answer = self.whole.within_anywhere(answered).await?;
                 let binding = if approver.is_caller() { callers } else { everybodys };
                 self.answered(approver.name(), answer, question, binding, outcome, verdicts).await
+            }
+        }
+    }
+
+    /// Whether the call was approved before.
+    async fn was_given(
+        &self,
+        binding: &Binding,
+        outcome: &mut Outcome,
+        verdicts: &mut Vec<Verdict>,
+    ) -> std::result::Result<bool, CallError> {
+        let (binding, session) = (binding.clone(), self.call.session.state.name().map(str::to_owned));
+        match self.stored(move |approvals| approvals.given(&binding, session.as_deref())).await? {
+            Ok(Some(given)) => {
+                let which = format!("{}, given as {}", given.scope.words(), given.id);
+                verdicts.push(Verdict::new(Step::Approval, "store", Action::Allow).reason(Some(which)));
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) => {
+                outcome.warnings.push(unkept(&error));
+                Ok(false)
             }
         }
     }

@@ -13,6 +13,9 @@ const LEVELS: usize = 12;
 /// Members in which messages list what was called.
 const LISTS: [&str; 5] = ["calls", "content", "output", "parts", "tool_calls"];
 
+/// Members in which calls have what is called.
+const WRAPPINGS: [&str; 3] = ["function", "functionCall", "params"];
+
 /// A document of JSON that was read part by part.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outline {
@@ -116,14 +119,20 @@ impl Reader<'_> {
         object
     }
 
-    /// Gives the call that is in `value`, or is it, a text for arguments that cannot be read.
+    /// Gives the call that `value` is, or that is in it where a format has it, a text for arguments that cannot be read. At
+    /// most one, or a call of many members would be copied as often.
     fn refuse(&self, value: &mut Value, text: &str) {
         let Value::Object(object) = value else { return };
-        for (_, member) in object.iter_mut() {
-            self.refuse(member, text);
-        }
         if object.contains_key("name") {
             object.insert(self.arguments.to_owned(), text.into());
+            return;
+        }
+        let named = |object: &&mut Map<String, Value>| object.contains_key("name");
+        for wrapping in WRAPPINGS {
+            if let Some(call) = object.get_mut(wrapping).and_then(Value::as_object_mut).filter(named) {
+                call.insert(self.arguments.to_owned(), text.into());
+                return;
+            }
         }
     }
 }
@@ -153,6 +162,20 @@ mod tests {
 
     fn read(text: &str) -> Value {
         outline(text, "input").unwrap().value
+    }
+
+    #[test]
+    fn a_refused_call_is_copied_once_however_many_members_it_has() {
+        let members: Vec<String> = (0..2_000).map(|at| format!(r#""k{at}": {{"name": 1}}"#)).collect();
+        for call in [
+            format!(r#"{{"id": 1, "id": 1, "name": "t", {}}}"#, members.join(",")),
+            format!(r#"{{"id": 1, "id": 1, "function": {{"name": "t"}}, {}}}"#, members.join(",")),
+        ] {
+            let value = read(&format!(r#"{{"calls": [{call}]}}"#));
+            let copied = value.to_string().len();
+            assert!(value.to_string().contains(r#""input":"{"#), "it is refused");
+            assert!(copied < 4 * call.len(), "{copied} of {}", call.len());
+        }
     }
 
     #[test]

@@ -124,6 +124,16 @@ impl Redactor {
         self.text(&spans.write(text, &self.marks)).into_owned()
     }
 
+    /// The end of a text of many lines of which the beginning is gone, without what may be left of a secret there: a line
+    /// that may be half is left out, or where there is but one, as much of it as a secret may have.
+    pub(crate) fn last_words(&self, tail: &str) -> String {
+        let whole = match tail.split_once('\n') {
+            Some((_, lines)) => lines,
+            None => tail.get(tail.ceil_char_boundary(self.longest_part())..).unwrap_or_default(),
+        };
+        self.cut_start(whole)
+    }
+
     /// `text` without what may be the end of a secret at its beginning and the beginning of one at its end, unless that is
     /// so short that it tells nothing: somebody else may have cut it.
     #[cfg(feature = "http")]

@@ -201,3 +201,26 @@ proptest! {
         prop_assert!(!redactor.is_in(&cut));
     }
 }
+
+#[test]
+fn the_last_words_of_what_was_cut_have_no_half_of_a_secret() {
+    let long = "0123456789abcdefghijklmnopqrstuvwxyz".repeat(10);
+    for secret in ["sk-live_4f_AbCd12345678", "first line\nsecond of it\nthe last", long.as_str()] {
+        let redactor = Redactor::new([("k", secret)]).unwrap().unwrap();
+        for around in ["E: ", "\u{1b}[31m"] {
+            for end in ["\n", ""] {
+                let text = format!("{around}{secret}{end}").repeat(4);
+                let text = text.as_str();
+                for start in 0..text.len() {
+                    let Some(tail) = text.get(start..) else { continue };
+                    let words = redactor.last_words(&clean(tail));
+                    let is_part =
+                        |part: &[u8]| secret.as_bytes().windows(part.len()).any(|here| here == part);
+                    let told = words.replace("[redacted:k]", "");
+                    let left = told.as_bytes().windows(TOLERATED + 2).find(|part| is_part(part));
+                    assert_eq!(left, None, "{start}: {words}");
+                }
+            }
+        }
+    }
+}

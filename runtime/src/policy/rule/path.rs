@@ -58,6 +58,12 @@ pub(super) struct PathPattern {
     beneath: Vec<GlobMatcher>,
 }
 
+/// Whether the last name of a pattern is plain, so that it may be that of a folder.
+pub(super) fn ends_plainly(pattern: &str) -> bool {
+    let name = pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    !name.is_empty() && !name.contains(['*', '?', '['])
+}
+
 impl PathPattern {
     /// Compiles a pattern.
     ///
@@ -85,9 +91,8 @@ impl PathPattern {
         let exact = |pattern: &String| path_glob(pattern, false);
         let folded =
             |pattern: &String| path_glob(&fold(pattern), false).or_else(|_| path_glob(pattern, true));
-        let name = below.rsplit('/').next().unwrap_or_default();
-        let is_plain = !name.is_empty() && !name.contains(['*', '?', '[']);
-        let beneath: Vec<String> = is_plain.then(|| format!("{pattern}/**")).into_iter().collect();
+        let beneath: Vec<String> =
+            ends_plainly(&pattern).then(|| format!("{pattern}/**")).into_iter().collect();
         let compiled = |patterns: &[String]| -> Result<[Vec<GlobMatcher>; 2], String> {
             let exact = patterns.iter().map(exact).collect::<Result<_, _>>()?;
             Ok([exact, patterns.iter().map(folded).collect::<Result<_, _>>()?])

@@ -1,6 +1,8 @@
 //! A rule in words: what approvals by rule are shown and bound by, and what `explain` prints.
 
+use super::Action;
 use super::matcher::Matcher;
+use super::path::ends_plainly;
 use super::spec::Rule;
 
 /// What the rule matches, all of it and nothing else: two rules with the same words match the same calls.
@@ -24,21 +26,25 @@ pub(super) fn words(rule: &Rule) -> String {
     if let Some(group) = &rule.group {
         words.push_str(&format!(", of group `{group}`"));
     }
+    let is_wide = rule.action != Action::Allow;
     for (index, (name, matcher)) in rule.arguments.iter().enumerate() {
         let joint = if index == 0 { ", where" } else { " and" };
-        words.push_str(&format!("{joint} `{name}` {}", of_matcher(matcher)));
+        words.push_str(&format!("{joint} `{name}` {}", of_matcher(matcher, is_wide)));
     }
     words
 }
 
-fn of_matcher(matcher: &Matcher) -> String {
+fn of_matcher(matcher: &Matcher, is_wide: bool) -> String {
     match matcher {
+        Matcher::Path(pattern) if is_wide && ends_plainly(pattern) => {
+            format!("is the path `{pattern}` or beneath it")
+        }
         Matcher::Path(pattern) => format!("is the path `{pattern}`"),
         Matcher::Relative(pattern) => format!("is like `{pattern}`, or a path that ends so"),
         Matcher::Glob(pattern) => format!("is like `{pattern}`"),
         Matcher::Regex(pattern) => format!("matches the expression `{pattern}`"),
         Matcher::Equals(value) => format!("is {value}"),
-        Matcher::Any(matchers) => either(matchers.iter().map(of_matcher)),
+        Matcher::Any(matchers) => either(matchers.iter().map(|matcher| of_matcher(matcher, is_wide))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::output::{clean, cleaned};
+use crate::output::{Redactor, clean, cleaned};
 use crate::policy::Digest;
 use crate::schema::sorted;
 use crate::tool::announced::{MAX_DESCRIPTION_BYTES, bounded_length, object_schema};
@@ -27,6 +27,18 @@ pub(super) struct Offer {
     pub input_schema: Value,
     pub output_schema: Option<Value>,
     pub arguments: Arc<ArgumentSchema>,
+}
+
+impl Offer {
+    /// Takes out of what a model is told what the server was given and nobody else is to know.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        for text in self.title.iter_mut().chain([&mut self.description]) {
+            redactor.in_place(text);
+        }
+        for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()].into_iter().flatten() {
+            redactor.value(schema);
+        }
+    }
 }
 
 /// All that a server offered when it was asked.

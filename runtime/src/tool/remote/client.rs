@@ -1,6 +1,8 @@
 //! One connection to a server: which era of the protocol it speaks, its tools, and calls of them.
 
-use std::sync::atomic::AtomicBool;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -45,6 +47,21 @@ pub(super) struct Client {
     tells_changes: bool,
     /// Whether it is being asked if it is still there.
     pub is_doubted: AtomicBool,
+    /// The calls that run there, numbered as they began.
+    calls: Mutex<BTreeSet<u64>>,
+    begun: AtomicU64,
+}
+
+/// A call that runs, until its answer or its caller is gone.
+struct Numbered<'a> {
+    calls: &'a Mutex<BTreeSet<u64>>,
+    number: u64,
+}
+
+impl Drop for Numbered<'_> {
+    fn drop(&mut self) {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
 }
 
 impl Client {
@@ -88,7 +105,15 @@ impl Client {
         let tools = capabilities.and_then(|given| given.get("tools"));
         let tells_changes = tools.and_then(|tools| tools.get("listChanged")) == Some(&Value::Bool(true));
         let has_tools = tools.is_some_and(Value::is_object);
-        Self { link, is_current, has_tools, tells_changes, is_doubted: AtomicBool::new(false) }
+        Self {
+            link,
+            is_current,
+            has_tools,
+            tells_changes,
+            is_doubted: AtomicBool::new(false),
+            calls: Mutex::default(),
+            begun: AtomicU64::new(0),
+        }
     }
 
     /// The definitions of all its tools.
@@ -140,7 +165,20 @@ impl Client {
     ) -> Result<Value, Failure> {
         let params =
             Map::from_iter([("name".to_owned(), Value::from(name)), ("arguments".to_owned(), arguments)]);
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
+        let _numbered = Numbered { calls: &self.calls, number };
         self.request("tools/call", params, mirrored, progress).await
+    }
+
+    /// The number of the next call.
+    pub fn next(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether a call runs that began before the call of that number.
+    pub fn runs_one_before(&self, number: u64) -> bool {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).first().is_some_and(|first| *first < number)
     }
 
     /// Asks for a sign of life, and waits for whatever is answered: an error is one too. The current revision has no `ping`.

@@ -116,16 +116,21 @@ impl Iterator for Lines {
     }
 }
 
+/// What stands for a beginning that was not kept.
+pub(super) const CUT: char = '…';
+
 /// The end of a pipe's text.
 pub(super) struct Tail {
     pipe: pipe::Receiver,
     kept: Vec<u8>,
+    /// Whether something before it was not kept.
+    is_cut: bool,
 }
 
 impl Tail {
     /// Must be called where the reactor is in reach.
     pub fn of(pipe: OwnedFd) -> io::Result<Self> {
-        Ok(Self { pipe: pipe::Receiver::from_owned_fd(pipe)?, kept: Vec::new() })
+        Ok(Self { pipe: pipe::Receiver::from_owned_fd(pipe)?, kept: Vec::new(), is_cut: false })
     }
 
     /// Reads for ever: a program that may not write its errors would wait.
@@ -142,18 +147,20 @@ impl Tail {
         std::future::pending().await
     }
 
-    /// The last lines, with what is left in the pipe.
+    /// The last lines, with what is left in the pipe; after [`CUT`] where there were more.
     pub fn text(mut self) -> String {
         let mut piece = [0; MAX_STDERR];
         while let Ok(count @ 1..) = rustix::io::read(self.pipe.as_fd(), &mut piece) {
             self.keep(piece.get(..count).unwrap_or_default());
         }
-        String::from_utf8_lossy(&self.kept).trim().to_owned()
+        let text = String::from_utf8_lossy(&self.kept);
+        if self.is_cut { format!("{CUT}{}", text.trim_end()) } else { text.trim().to_owned() }
     }
 
     fn keep(&mut self, piece: &[u8]) {
         self.kept.extend_from_slice(piece);
         let surplus = self.kept.len().saturating_sub(MAX_STDERR);
+        self.is_cut |= surplus > 0;
         self.kept.drain(..surplus);
     }
 }

@@ -5,6 +5,7 @@ mod connecting;
 mod listing;
 mod pulse;
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catalog::Listing;
 use super::client::Client;
+use super::frames::CUT;
 use super::reach::{Reach, made_of, place, secrets};
 use crate::config::McpConfig;
 use crate::error::Result;
@@ -175,15 +177,18 @@ impl Server {
 
     /// What it said of its end, without secrets and short.
     pub fn words(&self, why: &str) -> String {
-        let redacted = match &self.redactor {
-            Some(redactor) => redactor.text(why),
-            None => why.into(),
+        let cleaned = clean(why);
+        let redacted = match (&self.redactor, cleaned.split_once(CUT)) {
+            (Some(redactor), Some((before, tail))) => {
+                Cow::Owned(format!("{}{CUT}{}", redactor.text(before), redactor.last_words(tail)))
+            }
+            (Some(redactor), None) => Cow::Owned(redactor.text(&cleaned).into_owned()),
+            (None, _) => cleaned,
         };
-        let cleaned = clean(&redacted);
-        let start = cleaned.ceil_char_boundary(cleaned.len().saturating_sub(MAX_WORDS));
+        let start = redacted.ceil_char_boundary(redacted.len().saturating_sub(MAX_WORDS));
         match start {
-            0 => cleaned.into_owned(),
-            start => format!("…{}", cleaned.get(start..).unwrap_or_default()),
+            0 => redacted.into_owned(),
+            start => format!("{CUT}{}", redacted.get(start..).unwrap_or_default()),
         }
     }
 
