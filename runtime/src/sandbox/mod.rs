@@ -201,15 +201,19 @@ impl Sandbox {
     /// The digest of what is in a file as it is now, if an earlier process found it out and this one is for one call. A
     /// process that lives on reads what it runs.
     pub fn known_digest(&self, what: &str, stamp: &Stamp) -> Option<Digest> {
-        let cache = self.cache.as_ref().filter(|_| self.settings().allocation == Allocation::OnDemand)?;
-        cache.known_digest(what, stamp)
+        self.notes()?.known_digest(what, stamp)
     }
 
-    /// Remembers it for the next process.
+    /// Remembers it for the next process, unless this one lives on: it would write all its notes anew at every start.
     pub fn remember_digest(&self, what: &str, stamp: &Stamp, digest: &Digest) {
-        if let Some(cache) = self.cache.as_ref() {
+        if let Some(cache) = self.notes() {
             cache.remember_digest(what, stamp, digest);
         }
+    }
+
+    /// Where a process for one call has its notes on files.
+    fn notes(&self) -> Option<&CompileCache> {
+        self.cache.as_ref().filter(|_| self.settings().allocation == Allocation::OnDemand)
     }
 
     /// Whether the cache has the component compiled, by whichever version and settings.
