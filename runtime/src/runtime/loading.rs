@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Runtime, Shared};
-use crate::config::McpConfig;
+use crate::config::{McpConfig, StoredComponents};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::policy::Pins;
@@ -19,6 +19,8 @@ pub(super) struct Loading {
     pub limits: Limits,
     pub over: Limits,
     pub sandbox: Arc<Sandbox>,
+    /// What was taken from registries.
+    pub stored: StoredComponents,
     /// The servers of this runtime, for its end.
     pub running: Running,
 }
@@ -30,7 +32,8 @@ impl Loading {
     /// When it cannot be loaded as it is configured.
     pub fn component(&self, component: ToolComponent, warnings: &mut Vec<String>) -> Result<Vec<Arc<Tool>>> {
         let own = component.config.limits.clone();
-        let loaded = load(component, [&self.limits, &own], &self.over, &self.sandbox, warnings)?;
+        let loaded =
+            load(component, [&self.limits, &own], &self.over, (&self.sandbox, &self.stored), warnings)?;
         Ok(loaded.into_iter().flat_map(|(_, tools)| tools).collect())
     }
 
