@@ -1,0 +1,36 @@
+//! Components of registries, where there is no client for these.
+
+use anyhow::bail;
+use clap::Args;
+use toolcell::config::{Environment, Locked, Reference};
+
+use crate::inspected::Checked;
+
+/// How registries are reached.
+#[derive(Args)]
+pub(crate) struct RegistryArgs {}
+
+impl RegistryArgs {
+    /// Whether something is said of registries.
+    #[expect(clippy::unused_self, reason = "as where there is a client")]
+    pub fn are_given(&self) -> bool {
+        false
+    }
+}
+
+/// Takes components from registries: there is none.
+pub(crate) enum Puller {}
+
+impl Puller {
+    pub fn new(_: &RegistryArgs, _: &Environment) -> anyhow::Result<Self> {
+        bail!("this toolcell was built without the feature `oci`, and asks no registry")
+    }
+
+    pub fn resolve(&self, _: &Reference) -> anyhow::Result<Locked> {
+        match *self {}
+    }
+
+    pub fn take(&self, _: &Locked) -> anyhow::Result<Checked> {
+        match *self {}
+    }
+}
