@@ -38,7 +38,9 @@ fn good(ended: Ended) -> Ended {
 #[test]
 fn it_is_added_called_without_the_registry_and_removed() {
     let registry = Registry::open();
-    let (seven, line) = (answering(7), user());
+    // With a cache of its own, which is cleared at the end.
+    let (seven, line) = (answering(7), CommandLine::cold());
+    line.write("toolcell.toml", "");
     let manifest = registry.publish("tools/the-answer", "1.0", &seven, WASM);
     let reference = registry.reference("tools/the-answer:1.0");
     let added = good(line.run(&["add", &reference, "--json"])).json();
