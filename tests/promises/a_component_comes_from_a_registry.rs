@@ -2,10 +2,12 @@
 //! itself, and a call asks nobody.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcell::policy::Digest;
 use toolcell_tests::command_line::{CommandLine, Ended};
+use toolcell_tests::mcp_client::McpClient;
 use toolcell_tests::registry::{INDEX, MANIFEST, Registry, USER, answering, manifest};
 
 const WASM: &str = "application/wasm";
@@ -103,6 +105,33 @@ fn a_tag_that_moves_changes_nothing_until_an_update() {
     assert_eq!(good(answer(&line)).stdout, "8\n");
     let again = good(line.run(&["update", "--json", "--config", "toolcell.toml"])).json();
     assert_eq!(again["components"][0]["changed"], json!(false), "{again}");
+}
+
+#[test]
+fn a_server_that_runs_takes_up_an_update() {
+    let registry = Registry::open();
+    let line = user();
+    registry.publish("answer", "1", &answering(7), WASM);
+    good(line.run(&["add", &registry.reference("answer:1"), "--config", "toolcell.toml"]));
+    let mut client = McpClient::start(&mut line.command(&["mcp", "--config", "toolcell.toml"]));
+    client.initialize("2025-11-25", json!({}));
+    let mut ids = 0..;
+    let mut called = || {
+        let id = ids.next().unwrap();
+        client.call(id, "answer", json!({}));
+        client.messages.answer(&json!(id))["result"]["structuredContent"]["result"].clone()
+    };
+    assert_eq!(called(), json!(7));
+    registry.publish("answer", "1", &answering(8), WASM);
+    assert_eq!(called(), json!(7));
+    good(line.run(&["update", "--config", "toolcell.toml"]));
+    let begun = Instant::now();
+    while called() != json!(8) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is not taken up");
+    }
+    // One that is damaged is not, and takes nothing away.
+    line.write("toolcell.lock", "version = ");
+    assert_eq!(called(), json!(8));
 }
 
 #[test]

@@ -14,10 +14,9 @@ use super::component::name_of;
 use super::content::Content;
 use super::inspect::{Inspection, check_code, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
+use super::taken::taken;
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_content, open_world};
-use crate::config::{
-    ComponentConfig, Locked, Reference, Source, StoredComponents, ToolSettings, shipped_file,
-};
+use crate::config::{ComponentConfig, Source, StoredComponents, ToolSettings, shipped_file};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
@@ -64,36 +63,6 @@ pub(crate) fn load(
             let content = content.map_err(|told| misset(&component.config.origin_of("path"), told))?;
             loader.single(name, content, None, warnings)
         }
-    }
-}
-
-/// What was taken from a registry, if it is what was locked; else what is wrong. No call waits for a registry.
-fn taken(
-    name: &str,
-    reference: &Reference,
-    locked: Option<&Locked>,
-    stored: &StoredComponents,
-) -> Result<Content, String> {
-    let Some(Locked { digest: locked, .. }) = locked else {
-        return Err(format!(
-            "`{reference}` is not in the lock file; `toolcell update {name}` takes it from its registry, and locks it"
-        ));
-    };
-    let wrong = |what: String| {
-        format!(
-            "`{reference}` is locked as {locked}, {what}; `toolcell update --locked {name}` fetches it as it is locked"
-        )
-    };
-    let file = stored.file(locked);
-    if !file.exists() {
-        return Err(wrong("which is not on this machine".to_owned()));
-    }
-    let content =
-        Content::of_file(&file).map_err(|error| wrong(format!("and that cannot be used: {error}")))?;
-    let (content, digest) = content.digested();
-    match digest == *locked {
-        true => Ok(content),
-        false => Err(wrong(format!("and what is kept of it is {digest}"))),
     }
 }
 

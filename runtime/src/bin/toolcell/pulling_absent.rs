@@ -12,7 +12,6 @@ pub(crate) struct RegistryArgs {}
 
 impl RegistryArgs {
     /// Whether something is said of registries.
-    #[expect(clippy::unused_self, reason = "as where there is a client")]
     pub fn are_given(&self) -> bool {
         false
     }
