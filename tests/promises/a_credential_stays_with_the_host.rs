@@ -58,6 +58,26 @@ async fn it_is_added_where_it_belongs_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn no_header_is_set_under_another_spelling_of_its_name() {
+    let server = HttpServer::saying("ok");
+    let keyed = HttpGrant::to(&server.origin()).unwrap().header("X-Api-Key", Credential::secret("key"));
+    let runtime = calling([keyed]);
+    for (name, setting) in [
+        ("x-api-key", "component.caller.grant.http[0].headers"),
+        ("x_api-key", "component.caller.grant.http[0].headers"),
+        ("X_API_KEY", "component.caller.grant.http[0].headers"),
+        ("transfer_encoding", "none: the host sets it"),
+    ] {
+        let outcome = call(&runtime, "send", send(&server, "GET", "/", json!([[name, "mine"]]))).await;
+        let denial = outcome.denials.first().unwrap_or_else(|| panic!("{name}: {outcome:?}"));
+        assert_eq!((denial.operation.as_str(), denial.setting.as_str()), ("header", setting), "{name}");
+    }
+    assert_eq!(server.asked().len(), 0);
+    let outcome = call(&runtime, "send", send(&server, "GET", "/", json!([["x_other", "mine"]]))).await;
+    assert_eq!(outcome.status, Status::Success, "{outcome:?}");
+}
+
+#[tokio::test]
 async fn an_echo_of_it_is_covered() {
     // The last four come in two pieces.
     let server = HttpServer::answering(|asked| {

@@ -169,12 +169,19 @@ async fn only_scheme_host_and_port_match() {
 #[tokio::test]
 async fn a_refusal_names_the_key_that_is_in_the_way() {
     let names: &[(&str, &[&str])] = &[("inner.test", &["10.0.0.1"])];
-    let granted = [to("https://api.example.org").methods(["GET"]).paths(["/v1"]), to("http://*")];
+    let granted = [
+        to("https://api.example.org").methods(["GET"]).paths(["/v1"]),
+        to("http://*"),
+        to("https://api.example.org").methods(["POST"]).paths(["/v3"]),
+    ];
     let runtime = named(names, granted);
     for (method, scheme, authority, path, expected) in [
         ("GET", "https", "api.example.org", "/v2", "component.caller.grant.http[0].paths"),
         ("POST", "https", "api.example.org", "/v1/x", "component.caller.grant.http[0].methods"),
-        ("POST", "https", "api.example.org", "/v2", "component.caller.grant.http[0]"),
+        // Of several entries, the one that lacks least.
+        ("POST", "https", "api.example.org", "/v2", "component.caller.grant.http[2].paths"),
+        ("PUT", "https", "api.example.org", "/v3/x", "component.caller.grant.http[2].methods"),
+        ("PUT", "https", "api.example.org", "/v2", "component.caller.grant.http[0]"),
         ("GET", "https", "www.example.org", "/v1", "component.caller.grant.http"),
         (
             "GET",

@@ -254,7 +254,7 @@ fn the_command_line_shows_and_removes_what_is_kept() {
     }
     let listed = line.run(&["state", "list"]);
     let lines: Vec<&str> = listed.stdout.lines().collect();
-    let expected = ["probe, session s: 1 value, 70 bytes", "probe, session t: 1 value, 70 bytes"];
+    let expected = ["probe, session \"s\": 1 value, 70 bytes", "probe, session \"t\": 1 value, 70 bytes"];
     assert_eq!(lines[..2], expected, "{listed:?}");
     assert!(lines[2].starts_with("2 values, 140 bytes in "), "{listed:?}");
     for (rest, told) in [

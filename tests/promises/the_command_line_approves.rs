@@ -92,19 +92,19 @@ fn a_question_too_many_is_refused_and_says_what_its_operator_does() {
         "[component.basics]\npath = \"builtin:basics\"\n[[rule]]\ntools = [\"echo\"]\naction = \"ask\"\n",
     );
     let first = waiting(&line, "0", None);
-    for number in 1..200 {
+    for number in 1..50 {
         waiting(&line, &number.to_string(), None);
     }
     let call = || line.run(&["call", "echo", r#"{"text":"x"}"#, "--config", "toolcell.toml", "--json"]);
     let refused = call();
     assert_eq!((refused.code, &refused.json()["error"]["kind"]), (4, &json!("approval_needed")));
     let help = refused.json()["error"]["help"].as_str().unwrap().to_owned();
-    for told in ["200 calls wait", "`toolcell approvals pending`", "`revoke --pending`"] {
+    for told in ["50 calls without a session wait", "`toolcell approvals pending`", "`revoke --pending`"] {
         assert!(help.contains(told), "{help}");
     }
     let pending = line.run(&["approvals", "pending", "--json"]).json();
-    assert_eq!((pending.as_array().unwrap().len(), &pending[0]["id"]), (200, &json!(first)), "none gave way");
-    assert_eq!(line.run(&["approvals", "revoke", "--pending"]).stdout, "refused 200 calls\n");
+    assert_eq!((pending.as_array().unwrap().len(), &pending[0]["id"]), (50, &json!(first)), "none gave way");
+    assert_eq!(line.run(&["approvals", "revoke", "--pending"]).stdout, "refused 50 calls\n");
     assert_eq!(line.run(&["approvals", "revoke"]).code, 2);
     let asked = call();
     assert!(asked.json()["error"]["details"]["approval"].is_string(), "{asked:?}");

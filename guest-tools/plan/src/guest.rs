@@ -9,8 +9,8 @@ mod bindings {
 use bindings::exports::toolcell::plan::tools::{Guest, Status as WitStatus, Task as WitTask};
 use bindings::toolcell::tool::context;
 use bindings::toolcell::tool::events::{self, Level};
-use bindings::wasi::keyvalue::atomics;
 use bindings::wasi::keyvalue::store::{self, Bucket, Error};
+use bindings::wasi::keyvalue::{atomics, batch};
 
 struct Component;
 
@@ -32,12 +32,13 @@ fn words(error: Error) -> String {
 }
 
 impl Keep for Host {
-    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String> {
-        self.0.get(key).map_err(words)
+    fn get(&self, keys: Vec<String>) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let found = batch::get_many(&self.0, &keys).map_err(words)?;
+        Ok(found.into_iter().map(|found| found.map(|(_, value)| value)).collect())
     }
 
-    fn set(&self, key: &str, value: &[u8]) -> Result<(), String> {
-        self.0.set(key, value).map_err(words)
+    fn set(&self, values: Vec<(String, Vec<u8>)>) -> Result<(), String> {
+        batch::set_many(&self.0, &values).map_err(words)
     }
 
     fn keys(&self) -> Result<Vec<String>, String> {

@@ -1,16 +1,16 @@
 //! The plan: tasks by number, over whatever keeps values by key.
 
-use crate::task::{self, Status, Task};
+use crate::task::{self, PARTS, Part, Status, Task};
 
 /// More is no plan that anybody reads.
 const MAX_TASKS: usize = 500;
 
 /// What keeps values by key.
 pub trait Keep {
-    /// The value of a key.
-    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String>;
-    /// Sets the value of a key.
-    fn set(&self, key: &str, value: &[u8]) -> Result<(), String>;
+    /// The values of several keys in their order.
+    fn get(&self, keys: Vec<String>) -> Result<Vec<Option<Vec<u8>>>, String>;
+    /// Sets all of these or, on an error, none.
+    fn set(&self, values: Vec<(String, Vec<u8>)>) -> Result<(), String>;
     /// Every key.
     fn keys(&self) -> Result<Vec<String>, String>;
     /// Adds one to a number, from 0, and returns it; no other call gets the same.
@@ -36,12 +36,15 @@ pub struct Plan<K> {
 /// The key of the last number that was given.
 const LAST: &str = "last";
 
-fn key(id: u32) -> String {
-    format!("task {id}")
+/// The key of one part of a task. Each part has its own, so that two calls at the same time that change two parts of one task
+/// both count.
+fn key(id: u32, part: Part) -> String {
+    format!("task {id} {}", part.word())
 }
 
+/// The number of the task whose title that key has. A task is there if it has a title.
 fn id_of(key: &str) -> Option<u32> {
-    key.strip_prefix("task ")?.parse().ok()
+    key.strip_prefix("task ")?.strip_suffix(Part::Title.word())?.trim_end().parse().ok()
 }
 
 impl<K: Keep> Plan<K> {
@@ -60,45 +63,57 @@ impl<K: Keep> Plan<K> {
         }
         let id = self.keep.next(LAST)?;
         let id = u32::try_from(id).map_err(|_| "the plan has no more numbers".to_owned())?;
-        self.set(Task { id, title, status: Status::Pending, details })
+        let task = Task { id, title, status: Status::Pending, details };
+        self.keep.set(PARTS.map(|part| (key(id, part), task.part(part).into_bytes())).to_vec())?;
+        Ok(task)
     }
 
     /// The task of that number.
     pub fn get(&self, id: u32) -> Result<Task, String> {
-        let Some(bytes) = self.keep.get(&key(id))? else { return Err(self.missing(id)?) };
-        Task::from_bytes(id, &bytes).ok_or_else(|| format!("task {id} is kept in a form that cannot be read"))
+        match self.tasks(&[id])?.pop() {
+            Some(task) => Ok(task),
+            None => Err(self.missing(id)?),
+        }
     }
 
     /// The tasks in the order of their numbers, without their details.
     pub fn list(&self, status: Option<Status>) -> Result<Vec<Task>, String> {
-        let mut tasks = Vec::new();
-        for id in self.ids()? {
-            let task = self.get(id)?;
-            if status.is_none_or(|status| status == task.status) {
-                tasks.push(Task { details: None, ..task });
-            }
-        }
-        Ok(tasks)
+        let mut tasks = self.tasks(&self.ids()?)?;
+        tasks.retain(|task| status.is_none_or(|status| status == task.status));
+        Ok(tasks.into_iter().map(|task| Task { details: None, ..task }).collect())
     }
 
-    /// Changes a task.
+    /// Changes a task, and of it only what `change` has.
     pub fn update(&self, id: u32, change: &Change) -> Result<Task, String> {
-        let mut task = self.get(id)?;
+        self.get(id)?;
+        let mut changed = Vec::new();
         if let Some(status) = change.status {
-            task.status = status;
+            changed.push((Part::Status, status.word().to_owned()));
         }
         if let Some(title) = &change.title {
-            task.title = task::title(title)?;
+            changed.push((Part::Title, task::title(title)?));
         }
         if let Some(details) = &change.details {
-            task.details = task::details(details)?;
+            changed.push((Part::Details, task::details(details)?.unwrap_or_default()));
         }
-        self.set(task)
+        if !changed.is_empty() {
+            let values = changed.into_iter().map(|(part, text)| (key(id, part), text.into_bytes()));
+            self.keep.set(values.collect())?;
+        }
+        self.get(id)
     }
 
-    fn set(&self, task: Task) -> Result<Task, String> {
-        self.keep.set(&key(task.id), &task.to_bytes())?;
-        Ok(task)
+    /// Those of the tasks that are there.
+    fn tasks(&self, ids: &[u32]) -> Result<Vec<Task>, String> {
+        let keys = ids.iter().flat_map(|id| PARTS.map(|part| key(*id, part))).collect();
+        let values = self.keep.get(keys)?;
+        let read = |(id, parts): (&u32, &[Option<Vec<u8>>])| {
+            let unreadable = || format!("task {id} is kept in a form that cannot be read");
+            let [title, status, details] = parts else { return Some(Err(unreadable())) };
+            let title = title.as_ref()?;
+            Some(Task::of(*id, title, status.as_deref(), details.as_deref()).ok_or_else(unreadable))
+        };
+        ids.iter().zip(values.chunks(PARTS.len())).filter_map(read).collect()
     }
 
     fn ids(&self) -> Result<Vec<u32>, String> {
@@ -131,12 +146,12 @@ mod tests {
     struct Memory(RefCell<BTreeMap<String, Vec<u8>>>);
 
     impl Keep for Memory {
-        fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String> {
-            Ok(self.0.borrow().get(key).cloned())
+        fn get(&self, keys: Vec<String>) -> Result<Vec<Option<Vec<u8>>>, String> {
+            Ok(keys.iter().map(|key| self.0.borrow().get(key).cloned()).collect())
         }
 
-        fn set(&self, key: &str, value: &[u8]) -> Result<(), String> {
-            self.0.borrow_mut().insert(key.to_owned(), value.to_owned());
+        fn set(&self, values: Vec<(String, Vec<u8>)>) -> Result<(), String> {
+            self.0.borrow_mut().extend(values);
             Ok(())
         }
 
@@ -145,8 +160,8 @@ mod tests {
         }
 
         fn next(&self, key: &str) -> Result<u64, String> {
-            let last = self.get(key)?.map_or(0, |value| String::from_utf8(value).unwrap().parse().unwrap());
-            self.set(key, (last + 1).to_string().as_bytes())?;
+            let last = self.0.borrow().get(key).map_or(0, |value| value.len() as u64);
+            self.0.borrow_mut().entry(key.to_owned()).or_default().push(b'|');
             Ok(last + 1)
         }
     }
@@ -171,6 +186,45 @@ mod tests {
         assert_eq!(plan.list(Some(Status::Pending)).unwrap().len(), 10);
         assert!(plan.list(None).unwrap().iter().all(|task| task.details.is_none()));
         assert!(plan.update(99, &change).unwrap_err().contains("from 1 to 11"));
+    }
+
+    #[test]
+    fn two_changes_of_one_task_at_the_same_time_both_count() {
+        /// Changes the status where another call reads, as one that runs at the same time.
+        struct Meddling(Memory);
+
+        impl Keep for Meddling {
+            fn get(&self, keys: Vec<String>) -> Result<Vec<Option<Vec<u8>>>, String> {
+                let read = self.0.get(keys);
+                self.0.set(vec![(key(1, Part::Status), b"done".to_vec())])?;
+                read
+            }
+
+            fn set(&self, values: Vec<(String, Vec<u8>)>) -> Result<(), String> {
+                self.0.set(values)
+            }
+
+            fn keys(&self) -> Result<Vec<String>, String> {
+                self.0.keys()
+            }
+
+            fn next(&self, key: &str) -> Result<u64, String> {
+                self.0.next(key)
+            }
+        }
+
+        let plan = Plan::new(Meddling(Memory::default()));
+        plan.create("a", None).unwrap();
+        let change = Change { details: Some("see a.rs".to_owned()), ..Change::default() };
+        let changed = plan.update(1, &change).unwrap();
+        assert_eq!((changed.status, changed.details.as_deref()), (Status::Done, Some("see a.rs")));
+    }
+
+    #[test]
+    fn a_task_that_another_program_left_half_is_told() {
+        let keep = Memory::default();
+        keep.set(vec![(key(3, Part::Title), b"a".to_vec())]).unwrap();
+        assert_eq!(Plan::new(keep).get(3).unwrap_err(), "task 3 is kept in a form that cannot be read");
     }
 
     #[test]

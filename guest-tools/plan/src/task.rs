@@ -1,4 +1,4 @@
-//! One task, and how it is kept: a line with its status, a line with its title, and its details as they are.
+//! One task, and how it is kept: its title, its status as a word, and its details, each by itself.
 
 /// A longer title is no line for a list.
 const MAX_TITLE: usize = 200;
@@ -27,7 +27,8 @@ const WORDS: [(Status, &str); 4] = [
 ];
 
 impl Status {
-    fn word(self) -> &'static str {
+    /// The status as it is kept.
+    pub fn word(self) -> &'static str {
         WORDS.iter().find(|(status, _)| *status == self).map_or("pending", |(_, word)| word)
     }
 
@@ -49,18 +50,46 @@ pub struct Task {
     pub details: Option<String>,
 }
 
+/// What of a task is kept by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Its title.
+    Title,
+    /// How far it has come.
+    Status,
+    /// What else there is to know.
+    Details,
+}
+
+/// All parts of a task.
+pub const PARTS: [Part; 3] = [Part::Title, Part::Status, Part::Details];
+
+impl Part {
+    /// What it is called where it is kept.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Status => "status",
+            Self::Details => "details",
+        }
+    }
+}
+
 impl Task {
-    /// The task as it is kept.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let details = self.details.as_deref().unwrap_or_default();
-        format!("{}\n{}\n{details}", self.status.word(), self.title).into_bytes()
+    /// One part as it is kept.
+    pub fn part(&self, part: Part) -> String {
+        match part {
+            Part::Title => self.title.clone(),
+            Part::Status => self.status.word().to_owned(),
+            Part::Details => self.details.clone().unwrap_or_default(),
+        }
     }
 
-    /// The task that is kept under `id`; none if it is not as this tool writes it.
-    pub fn from_bytes(id: u32, bytes: &[u8]) -> Option<Self> {
-        let mut parts = std::str::from_utf8(bytes).ok()?.splitn(3, '\n');
-        let (status, title) = (Status::of(parts.next()?)?, parts.next()?.to_owned());
-        Some(Self { id, title, status, details: some(parts.next()?) })
+    /// The task that these parts are; none if they are not as this tool writes them.
+    pub fn of(id: u32, title: &[u8], status: Option<&[u8]>, details: Option<&[u8]>) -> Option<Self> {
+        let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
+        let status = Status::of(&text(status?)?)?;
+        Some(Self { id, title: text(title)?, status, details: some(&text(details?)?) })
     }
 }
 
@@ -102,12 +131,14 @@ mod tests {
         for (status, _) in WORDS {
             for details in [None, Some("one\n\ntwo\n".to_owned())] {
                 let task = Task { id: 7, title: "a title: b".to_owned(), status, details };
-                assert_eq!(Task::from_bytes(7, &task.to_bytes()), Some(task));
+                let [title, word, rest] = PARTS.map(|part| task.part(part).into_bytes());
+                assert_eq!(Task::of(7, &title, Some(&word), Some(&rest)), Some(task));
             }
         }
-        for wrong in [&b""[..], b"done", b"done\nx", b"lost\nx\n", b"\xff\nx\n"] {
-            assert_eq!(Task::from_bytes(1, wrong), None);
-        }
+        assert_eq!(Task::of(1, b"x", None, Some(b"")), None);
+        assert_eq!(Task::of(1, b"x", Some(b"lost"), Some(b"")), None);
+        assert_eq!(Task::of(1, b"\xff", Some(b"done"), Some(b"")), None);
+        assert_eq!(Task::of(1, b"x", Some(b"done"), None), None);
     }
 
     #[test]

@@ -10,10 +10,11 @@ pub struct Forecast {
     /// Now.
     pub current: Current,
     /// A list for each value, with an entry a day.
+    #[serde(default)]
     pub daily: Daily,
 }
 
-/// The values of now.
+/// The values of now; what is not known is none.
 #[derive(Debug, Deserialize)]
 pub struct Current {
     /// The time there.
@@ -21,24 +22,25 @@ pub struct Current {
     /// Degrees Celsius.
     pub temperature_2m: f64,
     /// Degrees Celsius.
-    pub apparent_temperature: f64,
+    pub apparent_temperature: Option<f64>,
     /// Percent.
-    pub relative_humidity_2m: f64,
+    pub relative_humidity_2m: Option<f64>,
     /// Millimetres.
-    pub precipitation: f64,
+    pub precipitation: Option<f64>,
     /// A number for the sky.
-    pub weather_code: u8,
+    pub weather_code: Option<f64>,
     /// Kilometres per hour.
-    pub wind_speed_10m: f64,
+    pub wind_speed_10m: Option<f64>,
 }
 
 /// The values of days; what is not known is none.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Daily {
     /// Dates.
     pub time: Vec<String>,
     /// Numbers for the sky.
-    pub weather_code: Vec<Option<u8>>,
+    pub weather_code: Vec<Option<f64>>,
     /// Degrees Celsius.
     pub temperature_2m_max: Vec<Option<f64>>,
     /// Degrees Celsius.
@@ -69,7 +71,7 @@ impl Daily {
             let value = |list: &[Option<f64>]| list.get(index).copied().flatten();
             Some(Day {
                 date,
-                sky: sky(self.weather_code.get(index).copied().flatten().unwrap_or(u8::MAX)),
+                sky: sky(value(&self.weather_code)),
                 high: value(&self.temperature_2m_max)?,
                 low: value(&self.temperature_2m_min)?,
                 rain: value(&self.precipitation_probability_max),
@@ -98,30 +100,54 @@ pub fn parse(answer: &[u8]) -> Result<Forecast, String> {
         .map_err(|_| "the weather service gave an answer that cannot be read".to_owned())
 }
 
-/// The words of the World Meteorological Organization's numbers, as the service uses them.
+/// What the sky is called by which numbers.
+const SKIES: [(&[u8], &str); 20] = [
+    (&[0], "clear"),
+    (&[1], "mainly clear"),
+    (&[2], "partly cloudy"),
+    (&[3], "overcast"),
+    (&[45, 48], "fog"),
+    (&[51, 53, 55], "drizzle"),
+    (&[56, 57], "freezing drizzle"),
+    (&[61], "light rain"),
+    (&[63], "rain"),
+    (&[65], "heavy rain"),
+    (&[66, 67], "freezing rain"),
+    (&[71], "light snow"),
+    (&[73], "snow"),
+    (&[75], "heavy snow"),
+    (&[77], "snow grains"),
+    (&[80, 81], "rain showers"),
+    (&[82], "violent rain showers"),
+    (&[85, 86], "snow showers"),
+    (&[95], "thunderstorm"),
+    (&[96, 99], "thunderstorm with hail"),
+];
+
+/// The words of the World Meteorological Organization's numbers, as the service uses them: some services write them as
+/// `3.0`.
 #[must_use]
-pub fn sky(code: u8) -> &'static str {
-    match code {
-        0 => "clear",
-        1 => "mainly clear",
-        2 => "partly cloudy",
-        3 => "overcast",
-        45 | 48 => "fog",
-        51 | 53 | 55 => "drizzle",
-        56 | 57 => "freezing drizzle",
-        61 => "light rain",
-        63 => "rain",
-        65 => "heavy rain",
-        66 | 67 => "freezing rain",
-        71 => "light snow",
-        73 => "snow",
-        75 => "heavy snow",
-        77 => "snow grains",
-        80 | 81 => "rain showers",
-        82 => "violent rain showers",
-        85 | 86 => "snow showers",
-        95 => "thunderstorm",
-        96 | 99 => "thunderstorm with hail",
-        _ => "unknown",
+pub fn sky(code: Option<f64>) -> &'static str {
+    let is_it = |number: &u8| code.is_some_and(|code| (f64::from(*number) - code).abs() < 0.5);
+    SKIES.iter().find(|(numbers, _)| numbers.iter().any(is_it)).map_or("unknown", |(_, words)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "the answers are right")]
+
+    use super::*;
+
+    #[test]
+    fn what_a_service_leaves_out_is_not_known() {
+        let whole = br#"{"current": {"time": "2026-03-01T14:00", "temperature_2m": 1, "weather_code": 3.0},
+            "daily": {"time": ["2026-03-01"], "temperature_2m_max": [2], "temperature_2m_min": [null], "more": 1}}"#;
+        let forecast = parse(whole).unwrap();
+        assert_eq!((sky(forecast.current.weather_code), forecast.current.wind_speed_10m), ("overcast", None));
+        assert_eq!(forecast.daily.days().count(), 0);
+        let bare =
+            br#"{"current": {"time": "2026-03-01T14:00", "temperature_2m": -1.5, "weather_code": null}}"#;
+        assert_eq!(sky(parse(bare).unwrap().current.weather_code), "unknown");
+        assert!(parse(b"{}").is_err());
     }
 }

@@ -80,6 +80,24 @@ fn get(origin: &str, target: &str) -> Result<Vec<u8>, String> {
     match response.status {
         200 => Ok(response.body),
         429 => Err("the weather service has had too many questions; try again later".to_owned()),
-        status => Err(format!("the weather service answered with status {status}; try again later")),
+        500.. => {
+            Err(format!("the weather service answered with status {}; try again later", response.status))
+        }
+        status => Err(refused(status, &response.body)),
+    }
+}
+
+/// What the service has against the question, where it says so.
+fn refused(status: u16, body: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Answer {
+        reason: String,
+    }
+    match serde_json::from_slice::<Answer>(body) {
+        Ok(Answer { reason }) => {
+            let reason: String = reason.chars().take(200).collect();
+            format!("the weather service refused the question, with status {status}: {reason}")
+        }
+        Err(_) => format!("the weather service refused the question, with status {status}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Finding a place by its name.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// A place that was found.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -12,17 +12,22 @@ pub struct Place {
     /// Degrees east.
     pub longitude: f64,
     /// Its country.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     pub country: String,
     /// Its region.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     pub admin1: String,
 }
 
 #[derive(Deserialize)]
 struct Found {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_nothing")]
     results: Vec<Place>,
+}
+
+/// What is `null` is not there.
+fn or_nothing<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
 impl Place {
@@ -99,6 +104,9 @@ mod tests {
                 .unwrap_err()
                 .contains("no place is named `Nowhere`")
         );
+        assert!(choose("Nowhere", b"{\"results\":null}").unwrap_err().contains("no place is named"));
+        let bare = br#"{"results":[{"name":"A","latitude":1,"longitude":2,"country":null}]}"#;
+        assert_eq!(choose("A", bare).unwrap().words(), "A");
         assert!(choose("x", b"<html>").is_err());
         assert_eq!(
             query(" S\u{e3}o Paulo , Brazil"),

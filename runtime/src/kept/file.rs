@@ -17,6 +17,9 @@ use crate::policy::ensure_private;
 /// How long the values of a session stay that is not used any more.
 const SESSION_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// How much later a use is noted again that changes nothing.
+const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Sessions of one component that stay, and what they may keep together: beyond either, those go first that were not used for
 /// longest. Each session has a bound of its own, but nobody bounds how many there are.
 const SESSIONS: Bounds = Bounds { sessions: 4096, bytes: 1 << 30 };
@@ -74,6 +77,7 @@ impl File {
         connection.pragma_update(None, "synchronous", "FULL").map_err(told)?;
         let mut file = Self { connection, scope: scope.to_owned(), bounds: SESSIONS, patience };
         file.prepare()?;
+        file.touch()?;
         Ok(file)
     }
 
@@ -92,6 +96,26 @@ impl File {
         match version(&self.connection)? {
             VERSION => Ok(()),
             _ => Err(failed("it was written by another version")),
+        }
+    }
+
+    /// Notes that the scope is in use, if that was last noted a while ago: whoever only reads uses it too.
+    fn touch(&mut self) -> Kept<()> {
+        let now = since_1970();
+        let sql = "SELECT 1 FROM scope WHERE name = ?1 AND used < ?2";
+        let is_old = self
+            .connection
+            .prepare(sql)
+            .and_then(|mut found| found.exists(params![self.scope, seconds(now.saturating_sub(NOTED))]))
+            .map_err(told)?;
+        if !is_old {
+            return Ok(());
+        }
+        let noted = "UPDATE scope SET used = ?2 WHERE name = ?1";
+        match self.connection.execute(noted, params![self.scope, seconds(now)]).map_err(told) {
+            // Whoever has the file now is waited for where something is changed; the next call may note it.
+            Err(KeepError::Busy) | Ok(_) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -157,7 +181,7 @@ impl File {
         Ok(sum)
     }
 
-    /// All scopes of the file, by name: values, bytes, and when one was last changed, in seconds since 1970.
+    /// All scopes of the file, by name: values, bytes, and when one was last used, to a day, in seconds since 1970.
     pub fn scopes(&self) -> Kept<Vec<(String, u64, u64, u64)>> {
         let sql = "SELECT name, (SELECT count(*) FROM entry WHERE entry.scope = scope.name), bytes, used FROM scope \
                    ORDER BY name";
@@ -296,8 +320,7 @@ impl Writing<'_> {
 
     /// Notes what the scope counts and that it is in use, and forgets sessions that are not.
     fn keep_bytes(&self, bytes: u64) -> Kept<()> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let now = since_1970();
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         let sql = "INSERT INTO scope (name, bytes, used) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (name) DO UPDATE SET bytes = excluded.bytes, used = excluded.used";
@@ -332,6 +355,14 @@ impl Writing<'_> {
             forget(self.transaction, &oldest)?;
         }
     }
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn seconds(time: Duration) -> i64 {
+    i64::try_from(time.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn forget(transaction: &Transaction<'_>, scope: &str) -> Kept<()> {

@@ -410,6 +410,27 @@ fn sessions_beyond_their_bounds_are_forgotten_the_oldest_first() {
 
 #[cfg(feature = "state")]
 #[test]
+fn a_session_that_is_only_read_is_in_use() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("state/a.db");
+    let keep = |scope: &str| {
+        let mut file = file::File::open(&path, scope, PATIENCE).unwrap();
+        file.set("b", &entries(&[("k", "v")]), ROOM).unwrap();
+    };
+    keep("session read");
+    keep("session left");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute("UPDATE scope SET used = used - ?1", [31 * 24 * 60 * 60]).unwrap();
+    let read = file::File::open(&path, "session read", PATIENCE).unwrap();
+    assert_eq!(read.get("b", "k").unwrap().unwrap(), b"v");
+    keep("session new");
+    let scopes = file::File::open(&path, "", PATIENCE).unwrap().scopes().unwrap();
+    let names: Vec<String> = scopes.into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["session new", "session read"]);
+}
+
+#[cfg(feature = "state")]
+#[test]
 fn a_session_that_is_over_is_forgotten_in_every_file() {
     let scratch = tempfile::tempdir().unwrap();
     let folder = StateFolder::at(scratch.path().join("state"));

@@ -41,5 +41,5 @@ pub(crate) use rule::{Filters, Known, MAX_PATH, ToolGlob, lexical, squeezed};
 pub use secret::{MIN_SECRET_BYTES, Secret, SecretSource};
 pub use switches::Switches;
 #[cfg(feature = "http")]
-pub(crate) use target::leads_elsewhere;
+pub(crate) use target::{hyphened, leads_elsewhere};
 pub use trust::TrustStore;

@@ -14,8 +14,11 @@ use crate::error::{Error, Result};
 /// Tens of thousands of entries; a longer file is not ours.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// How long somebody waits for a lock: others hold it for the time that a file takes to be written.
+/// How long somebody waits for a lock while nobody changes the file: others hold it for the time that it takes to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long somebody waits at most, though others change it all the time: in patiences.
+const PATIENCES: u32 = 15;
 
 /// How soon a waiting one looks again.
 const LOOK: Duration = Duration::from_millis(5);
@@ -95,7 +98,7 @@ impl PrivateFile {
     }
 
     /// Held by one process at a time, from reading to replacing; on a file of its own, since the file is replaced. Blocks
-    /// for as long as others hold it, at most for [`PATIENCE`].
+    /// for as long as others hold it, at most until nobody has changed the file for [`PATIENCE`].
     pub(super) fn lock(&self) -> Result<File> {
         self.lock_within(PATIENCE)
     }
@@ -109,18 +112,33 @@ impl PrivateFile {
             return Err(Error::file("lock", &path)(io::Error::other(Wrong::NoFile.words())));
         }
         let begun = Instant::now();
+        let (mut changed, mut file_then) = (begun, self.stamp());
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if begun.elapsed() < patience => std::thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock)
+                    if changed.elapsed() < patience && begun.elapsed() < patience * PATIENCES =>
+                {
+                    std::thread::sleep(LOOK);
+                    let file_now = self.stamp();
+                    if file_now != file_then {
+                        (changed, file_then) = (Instant::now(), file_now);
+                    }
+                }
                 Err(TryLockError::WouldBlock) => {
-                    let patience = humantime::format_duration(patience);
-                    let held = format!("another process has held it for {patience}");
+                    let waited = Duration::from_secs(begun.elapsed().as_secs()).max(patience);
+                    let held = format!("others have held it for {}", humantime::format_duration(waited));
                     return Err(Error::file("lock", &path)(io::Error::new(io::ErrorKind::TimedOut, held)));
                 }
                 Err(TryLockError::Error(error)) => return Err(Error::file("lock", &path)(error)),
             }
         }
+    }
+
+    /// What changes when the file is replaced.
+    fn stamp(&self) -> Option<(u64, i64, i64)> {
+        let metadata = self.path.symlink_metadata().ok()?;
+        Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec()))
     }
 
     /// The content; its default where there is no file.
@@ -262,7 +280,7 @@ mod tests {
         let file = PrivateFile::new(scratch.path().join("a.json"), "");
         let held = file.lock().unwrap();
         let error = file.lock_within(Duration::from_millis(20)).unwrap_err().to_string();
-        assert!(error.contains("another process has held it for 20ms"), "{error}");
+        assert!(error.contains("others have held it for 20ms"), "{error}");
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| file.lock_within(Duration::from_secs(60)).map(drop));
             drop(held);

@@ -102,15 +102,20 @@ const WORDS: [&str; 11] = [
 ];
 
 /// Whether a header of that name, in lower case, may make a server answer for another path, method or host than those of
-/// the request: `x-original-url`, `x-http-method-override`, `x-forwarded-host` and their like. What stands behind many servers takes
-/// an underscore for a hyphen.
+/// the request: `x-original-url`, `x-http-method-override`, `x-forwarded-host` and their like.
 #[cfg(any(feature = "http", test))]
 pub(crate) fn leads_elsewhere(header: &str) -> bool {
-    let name = header.replace('_', "-");
+    let name = hyphened(header);
     let mut words = name.split('-');
-    ELSEWHERE.contains(&name.as_str())
+    ELSEWHERE.contains(&&*name)
         || (words.next() == Some("x") && words.any(|word| WORDS.contains(&word)))
         || name.ends_with("-method-override")
+}
+
+/// The name of a header as what stands behind many servers takes it: an underscore for a hyphen.
+#[cfg(any(feature = "http", test))]
+pub(crate) fn hyphened(header: &str) -> Cow<'_, str> {
+    if header.contains('_') { Cow::Owned(header.replace('_', "-")) } else { Cow::Borrowed(header) }
 }
 
 #[cfg(test)]

@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::call::{CallError, ErrorKind};
-use crate::limits::Admission;
+use crate::config::Config;
+use crate::limits::{Admission, Origin};
 
 /// A bounded number of cells and a bounded queue before them.
 pub(super) struct Door {
     cells: Arc<Semaphore>,
     waiting: AtomicU32,
     admission: Admission,
+    batch_calls_at: Origin,
+    batch_bytes_at: Origin,
 }
 
 /// One waiting call; leaving the queue in whatever way is counted.
@@ -26,14 +29,32 @@ impl Drop for Waiting<'_> {
 }
 
 impl Door {
-    pub fn new(admission: Admission) -> Self {
+    /// The door that a configuration wants. It stays as it is when the configuration is replaced.
+    pub fn new(config: &Config) -> Self {
+        let admission = config.admission;
         let cells = usize::try_from(admission.concurrent_cells.max(1)).unwrap_or(Semaphore::MAX_PERMITS);
-        Self { cells: Arc::new(Semaphore::new(cells)), waiting: AtomicU32::new(0), admission }
+        Self {
+            cells: Arc::new(Semaphore::new(cells)),
+            waiting: AtomicU32::new(0),
+            admission,
+            batch_calls_at: config.origin("limits.batch_calls"),
+            batch_bytes_at: config.origin("limits.batch_bytes"),
+        }
     }
 
     /// What is allowed at once, and of one batch.
     pub fn admission(&self) -> &Admission {
         &self.admission
+    }
+
+    /// Where it was set how many calls of a batch are made.
+    pub fn batch_calls_at(&self) -> &Origin {
+        &self.batch_calls_at
+    }
+
+    /// Where it was set how much results of a batch may have.
+    pub fn batch_bytes_at(&self) -> &Origin {
+        &self.batch_bytes_at
     }
 
     /// How many cells there are, at least one.

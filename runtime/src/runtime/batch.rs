@@ -180,11 +180,13 @@ impl Batch {
 
     /// Why a call is not made, if the batch has too many or the results before it too many `bytes`.
     fn beyond(&self, at: usize, bytes: u64) -> Option<CallError> {
-        let admission = self.session.runtime.shared.door.admission();
+        let door = &self.session.runtime.shared.door;
+        let admission = door.admission();
         let nth = at.saturating_add(1);
-        let (name, allowed, used, what) = if nth > self.most_calls() {
+        let (name, at, allowed, used, what) = if nth > self.most_calls() {
             (
                 "batch_calls",
+                door.batch_calls_at(),
                 admission.batch_calls.to_string(),
                 nth.to_string(),
                 "calls of one message are made",
@@ -192,17 +194,21 @@ impl Batch {
         } else if bytes > admission.batch_bytes {
             let format = |bytes| Limit::ResultBytes.format(bytes);
             let allowed = format(admission.batch_bytes);
-            ("batch_bytes", allowed, format(bytes), "are kept of the results of one message")
+            (
+                "batch_bytes",
+                door.batch_bytes_at(),
+                allowed,
+                format(bytes),
+                "are kept of the results of one message",
+            )
         } else {
             return None;
         };
         let message = format!(
             "this call was not made: at most {allowed} {what}, and it is call {nth}; make it again in a later message"
         );
-        let setting = format!("limits.{name}");
-        let origin = self.session.runtime.shared.loaded().config.origin(&setting);
-        let mut hit = LimitHit::new(name, allowed, used, setting);
-        hit.at = origin.at.as_ref().map(ToString::to_string);
+        let mut hit = LimitHit::new(name, allowed, used, format!("limits.{name}"));
+        hit.at = at.at.as_ref().map(ToString::to_string);
         Some(CallError::new(ErrorKind::ResourceLimit, message).help(advice(&hit)).limit(hit))
     }
 }

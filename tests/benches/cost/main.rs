@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on ends")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the tables are what it is for")]
 
+mod deciding;
 mod floor;
 mod frameworks;
 mod growth;
@@ -30,10 +31,11 @@ fn main() {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }
-    let sections: [(&str, Measure); 12] = [
+    let sections: [(&str, Measure); 13] = [
         // First, while the process holds little else.
         ("memory", memory::section),
         ("pipeline", pipeline::section),
+        ("deciding", deciding::section),
         ("stages", stages::section),
         ("frameworks", frameworks::section),
         ("metering", metering::section),

@@ -23,7 +23,7 @@ impl Piped {
         Self::with(work, grant, limits, |builder| builder)
     }
 
-    fn with(
+    pub fn with(
         work: &Work,
         grant: Grant,
         limits: Limits,

@@ -110,8 +110,10 @@ fn list(folder: &StateFolder, is_json: bool) -> anyhow::Result<ExitCode> {
         print_json(&json!({ "path": folder.path(), "kept": kept, "problems": problems }))?;
     } else {
         for KeptScope { component, session, values, bytes, .. } in &kept {
-            let scope =
-                session.as_ref().map_or("persistent".to_owned(), |session| format!("session {session}"));
+            // As JSON writes it: others choose the names of sessions, and one with a line break would be a line of its own.
+            let scope = session
+                .as_ref()
+                .map_or("persistent".to_owned(), |session| format!("session {}", json!(session)));
             let values = counted(usize::try_from(*values).unwrap_or(usize::MAX), "value");
             print_line(format_args!("{component}, {scope}: {values}, {bytes} bytes"))?;
         }

@@ -1,6 +1,8 @@
 //! What is remembered: approvals and questions without an answer. Plain data with the rules of its use; times are
 //! seconds since 1970.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde::{Deserialize, Serialize};
 
 use super::binding::Binding;
@@ -14,9 +16,12 @@ const SHORT_LIFE: u64 = 24 * 3600;
 /// How long a question waits for its answer.
 const PENDING_LIFE: u64 = 7 * 24 * 3600;
 
-/// Questions that wait; none gives way to another, so that what is asked last cannot hide what was asked first. A model
-/// that tries variants must not fill the disk.
-const MAX_PENDING: usize = 200;
+/// Questions of one asker that wait; none gives way to another, so that what is asked last cannot hide what was asked first. A
+/// model that tries variants must not fill the disk, nor the place of others.
+const MAX_OF_ONE: usize = 50;
+
+/// Questions of all askers that are known, by a user or a session; those that are not have a place of their own.
+const MAX_OF_KNOWN: usize = 150;
 
 /// Approvals. Each takes about a kilobyte, so that all of them stay well below what a file may have.
 const MAX_APPROVALS: usize = 5000;
@@ -97,6 +102,9 @@ pub struct Pending {
     /// The session of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The user who called, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// When it was asked, in seconds since 1970.
     pub asked: u64,
     /// The digest of exactly this call.
@@ -104,6 +112,24 @@ pub struct Pending {
     /// The digest of all calls about which the same rules ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_binding: Option<String>,
+}
+
+/// Who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asker<'a> {
+    User(&'a str),
+    Session(&'a str),
+    Unknown,
+}
+
+impl Asker<'_> {
+    fn words(self) -> &'static str {
+        match self {
+            Self::User(_) => "of this user",
+            Self::Session(_) => "of this session",
+            Self::Unknown => "without a session",
+        }
+    }
 }
 
 /// Everything that is remembered.
@@ -150,9 +176,19 @@ impl Pending {
                 .collect(),
             by_rule: question.by_rule.as_deref().map(|words| excerpt(words, MAX_WORDS)),
             session: question.session.clone(),
+            user: binding.user.clone(),
             asked: now,
             binding: binding.exact.to_string(),
             rule_binding: binding.by_rule.map(|digest| digest.to_string()),
+        }
+    }
+
+    /// Who asked: the user where one is known, else the session.
+    fn asker(&self) -> Asker<'_> {
+        match (&self.user, &self.session) {
+            (Some(user), _) => Asker::User(user),
+            (None, Some(session)) => Asker::Session(session),
+            (None, None) => Asker::Unknown,
         }
     }
 
@@ -259,7 +295,7 @@ impl Content {
     /// waits already.
     ///
     /// # Errors
-    /// When as many wait as are kept.
+    /// When as many of its asker, or of all, wait as are kept.
     pub(super) fn pend(&mut self, question: Pending) -> Result<String> {
         let same = self
             .pending
@@ -269,10 +305,21 @@ impl Content {
             *same = Pending { id: same.id.clone(), ..question };
             return Ok(same.id.clone());
         }
-        if self.pending.len() >= MAX_PENDING {
+        let asker = question.asker();
+        let waiting = |counts: &dyn Fn(&Asker<'_>) -> bool| {
+            self.pending.iter().filter(|pending| counts(&pending.asker())).count()
+        };
+        let full = if waiting(&|other| *other == asker) >= MAX_OF_ONE {
+            Some(format!("{MAX_OF_ONE} calls {}", asker.words()))
+        } else {
+            let is_full =
+                asker != Asker::Unknown && waiting(&|other| *other != Asker::Unknown) >= MAX_OF_KNOWN;
+            is_full.then(|| format!("{MAX_OF_KNOWN} calls of users and sessions"))
+        };
+        if let Some(calls) = full {
             return Err(Error::Approval(format!(
-                "{MAX_PENDING} calls wait for an approval, and no more are kept: `toolcell approvals pending` lists \
-                 them, `allow ID` and `revoke ID` answer one, and `revoke --pending` refuses all"
+                "{calls} wait for an approval, and no more are kept: `toolcell approvals pending` lists them, `allow ID` \
+                 and `revoke ID` answer one, and `revoke --pending` refuses all"
             )));
         }
         let id = question.id.clone();
@@ -290,6 +337,11 @@ impl Content {
         self.approvals.retain(|approval| lives(approval, now));
         self.pending.retain(|pending| now.saturating_sub(pending.asked) < PENDING_LIFE);
     }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
 }
 
 fn lives(approval: &Approval, now: u64) -> bool {

@@ -5,6 +5,7 @@
 
 mod binding;
 mod content;
+mod folder;
 mod question;
 mod store;
 #[cfg(test)]

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::binding::Binding;
-use super::content::{Approval, Content, Pending, Scope};
+use super::content::{Approval, Content, Pending, Scope, now};
+use super::folder::Folder;
 use super::question::{Answer, Question};
 use crate::error::{Error, Result};
-use crate::policy::private::{PrivateFile, ensure_private};
 #[cfg(feature = "http")]
 use crate::shared::SharedStore;
 
@@ -42,12 +41,6 @@ enum Place {
     Shared(Arc<SharedStore>),
 }
 
-#[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    file: PrivateFile,
-}
-
 impl Approvals {
     /// A store that is gone with the process.
     pub fn in_memory() -> Self {
@@ -56,16 +49,8 @@ impl Approvals {
 
     /// A store in a folder of the user's own, which is created when it is first needed.
     pub fn folder(path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        let consequence =
-            "nothing counts as approved; look at it, and run `toolcell approvals reset` to put it aside";
-        let file = PrivateFile::new(path.join("approvals.json"), consequence);
-        Self {
-            inner: Arc::new(Inner {
-                memory: Mutex::default(),
-                place: Some(Place::Folder(Folder { path, file })),
-            }),
-        }
+        let place = Some(Place::Folder(Folder::at(path.into())));
+        Self { inner: Arc::new(Inner { memory: Mutex::default(), place }) }
     }
 
     /// A store that other instances share.
@@ -95,7 +80,8 @@ impl Approvals {
         match folder.read()?.covering(binding, session, now) {
             // Of two processes that saw it, the first to take it has it.
             Some(given) if given.scope == Scope::Once => {
-                folder.change(|content| Ok(content.take(binding, session, now)))
+                let (binding, session) = (binding.clone(), session.map(str::to_owned));
+                folder.change(move |content| Ok(content.take(&binding, session.as_deref(), now)))
             }
             given => Ok(given.cloned()),
         }
@@ -116,18 +102,19 @@ impl Approvals {
         if approval.scope == Scope::Session && approval.session.is_none() {
             return self.memory().approve(approval);
         }
-        self.change(|content| content.approve(approval.clone()))
+        self.change(move |content| content.approve(approval.clone()))
     }
 
     /// Keeps a question that nobody could be asked, and returns the identifier for [`allow`](Self::allow). Its answer is an
     /// operator's, and for everybody.
     ///
     /// # Errors
-    /// When the store cannot be written, is of another version, may have been written by others, or 200 other questions
-    /// wait in it. A damaged one is put aside and counts as empty.
+    /// When the store cannot be written, is of another version, may have been written by others, or 50 other questions of the
+    /// same user (or of the same session, or of calls without either) or 150 of all users and sessions wait in it. A
+    /// damaged one is put aside and counts as empty.
     pub fn pend(&self, question: &Question, binding: &Binding) -> Result<String> {
         let pending = Pending::new(identifier()?, question, binding, now());
-        self.change(|content| content.pend(pending.clone()))
+        self.change(move |content| content.pend(pending.clone()))
     }
 
     /// The questions that wait, the oldest first.
@@ -145,19 +132,20 @@ impl Approvals {
     pub fn allow(&self, id: &str, answer: &Answer) -> Result<Pending> {
         // Whoever answers is told of a damaged store; only a new question begins it anew.
         self.read()?;
-        self.change(|content| {
+        let (id, answer) = (id.to_owned(), answer.clone());
+        self.change(move |content| {
             let Some(pending) = content.pending.iter().find(|pending| pending.id == id).cloned() else {
                 return Err(Error::Approval(format!(
                     "no question `{id}` waits for an answer; `toolcell approvals pending` lists them"
                 )));
             };
-            if *answer == Answer::Session && pending.session.is_none() {
+            if answer == Answer::Session && pending.session.is_none() {
                 let message = format!("`{id}`: the call named no session; approve it once or always");
                 return Err(Error::Approval(message));
             }
-            let approval = pending.approved(answer, now())?;
-            content.remove(id);
+            let approval = pending.approved(&answer, now())?;
             approval.map(|approval| content.approve(approval)).transpose()?;
+            content.pending.retain(|other| other.id != id);
             Ok(pending)
         })
     }
@@ -176,7 +164,8 @@ impl Approvals {
     /// When the store is damaged or cannot be written.
     pub fn revoke(&self, id: &str) -> Result<bool> {
         self.read()?;
-        self.change(|content| Ok(content.remove(id)))
+        let id = id.to_owned();
+        self.change(move |content| Ok(content.remove(&id)))
     }
 
     /// Refuses every question that waits, and says how many there were.
@@ -195,7 +184,7 @@ impl Approvals {
     /// When it cannot be read for another reason.
     pub fn damage(&self) -> Result<Option<Error>> {
         match &self.inner.place {
-            Some(Place::Folder(folder)) => folder.ready()?.damage::<Content>(),
+            Some(Place::Folder(folder)) => folder.damage(),
             #[cfg(feature = "http")]
             Some(Place::Shared(store)) => {
                 let bytes = store.get(SHARED).map_err(unshared)?;
@@ -211,15 +200,12 @@ impl Approvals {
     /// # Errors
     /// When it cannot be read for another reason, or not be renamed.
     pub fn reset(&self) -> Result<Option<PathBuf>> {
-        let folder = match &self.inner.place {
-            Some(Place::Folder(folder)) => folder,
+        match &self.inner.place {
+            Some(Place::Folder(folder)) => folder.reset(),
             #[cfg(feature = "http")]
-            Some(Place::Shared(_)) => return Ok(None),
-            None => return Ok(None),
-        };
-        let file = folder.ready()?;
-        let _lock = file.lock()?;
-        file.put_damaged_aside::<Content>()
+            Some(Place::Shared(_)) => Ok(None),
+            None => Ok(None),
+        }
     }
 
     fn memory(&self) -> MutexGuard<'_, Content> {
@@ -238,7 +224,11 @@ impl Approvals {
         Ok(content)
     }
 
-    fn change<T>(&self, mut change: impl FnMut(&mut Content) -> Result<T>) -> Result<T> {
+    /// Changes all of it or, on an error of `change`, which then must have changed nothing, none of it.
+    fn change<T: Send + 'static>(
+        &self,
+        mut change: impl FnMut(&mut Content) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match &self.inner.place {
             Some(folder) => folder.change(change),
             None => {
@@ -253,13 +243,16 @@ impl Approvals {
 impl Place {
     fn read(&self) -> Result<Content> {
         match self {
-            Self::Folder(folder) => folder.ready()?.read(),
+            Self::Folder(folder) => folder.read(),
             #[cfg(feature = "http")]
             Self::Shared(store) => content(store.get(SHARED).map_err(unshared)?)?.ok_or_else(damaged),
         }
     }
 
-    fn change<T>(&self, mut change: impl FnMut(&mut Content) -> Result<T>) -> Result<T> {
+    fn change<T: Send + 'static>(
+        &self,
+        mut change: impl FnMut(&mut Content) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match self {
             Self::Folder(folder) => folder.change(change),
             #[cfg(feature = "http")]
@@ -322,32 +315,10 @@ fn unshared(error: std::io::Error) -> Error {
     Error::Approval(format!("the store that instances share cannot be used: {error}"))
 }
 
-impl Folder {
-    /// The file, in a folder that is there and private.
-    fn ready(&self) -> Result<&PrivateFile> {
-        ensure_private(&self.path)?;
-        Ok(&self.file)
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
-        let file = self.ready()?;
-        let _lock = file.lock()?;
-        let mut content: Content = file.read_or_put_damaged_aside()?;
-        content.prune(now());
-        let changed = change(&mut content)?;
-        file.write(&content)?;
-        Ok(changed)
-    }
-}
-
 /// A new identifier: 64 random bits, so that none is ever met twice.
 fn identifier() -> Result<String> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::Approval(format!("no random bytes for an identifier: {error}")))?;
     Ok(bytes.iter().fold("a-".to_owned(), |id, byte| id + &format!("{byte:02x}")))
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
 }

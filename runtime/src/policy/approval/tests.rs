@@ -280,11 +280,14 @@ fn questions_do_not_fill_the_disk() {
     let long = "\"\\é".repeat(100_000);
     for index in 0..210 {
         let arguments = json!({ "index": index, "text": long, "last": "end" });
+        // The first fifty are of nobody who is known.
+        let session = (index >= 50).then(|| format!("s{}", index / 50));
         let words = "\"\\é".repeat(2_000);
         let mut asked = question(&arguments).by_rule(&words);
         for _ in 0..40 {
             asked = asked.reason(&words, &words);
         }
+        let asked = session.iter().fold(asked, |asked, session| asked.session(session));
         let kept = store.pend(&asked, &binding(&arguments));
         match kept {
             Ok(_) => assert!(index < 200),
@@ -314,16 +317,79 @@ fn a_full_store_takes_what_waits_already_and_more_once_there_is_room() {
             let arguments = json!({ "index": index });
             store.pend(&question(&arguments), &binding(&arguments))
         };
-        let ids: Vec<String> = (0..200).map(|index| asked(index).unwrap()).collect();
+        let ids: Vec<String> = (0..50).map(|index| asked(index).unwrap()).collect();
         assert!(asked(200).is_err());
         assert_eq!(asked(7).unwrap(), ids[7], "the same question waits once");
         assert!(store.revoke(&ids[3]).unwrap());
         asked(200).unwrap();
         assert!(asked(201).is_err());
-        assert_eq!(store.refuse_pending().unwrap(), 200);
+        assert_eq!(store.refuse_pending().unwrap(), 50);
         assert_eq!(store.pending().unwrap().len(), 0);
         asked(201).unwrap();
     }
+}
+
+#[test]
+fn nobody_takes_the_place_of_others_with_questions() {
+    let (_scratch, stores) = stores();
+    for store in stores {
+        let asked = |index: u32, session: Option<&str>, user: Option<&str>| {
+            let arguments = json!({ "index": index });
+            let question = question(&arguments);
+            let question = session.into_iter().fold(question, |question, session| question.session(session));
+            store.pend(&question, &binding(&arguments).of_user(user)).map_err(|error| error.to_string())
+        };
+        // A user is one asker, in how many sessions ever.
+        for index in 0..50 {
+            asked(index, Some(&format!("a{index}")), Some("ada")).unwrap();
+        }
+        assert!(asked(50, Some("another"), Some("ada")).unwrap_err().contains("50 calls of this user"));
+        for index in 0..50 {
+            asked(index, Some("b"), None).unwrap();
+            asked(index, Some("c"), None).unwrap();
+        }
+        assert!(asked(50, Some("b"), None).unwrap_err().contains("50 calls of this session"));
+        assert!(asked(50, Some("d"), None).unwrap_err().contains("150 calls of users and sessions"));
+        for index in 0..50 {
+            asked(index, None, None).unwrap();
+        }
+        assert!(asked(50, None, None).unwrap_err().contains("50 calls without a session"));
+    }
+}
+
+#[test]
+fn what_many_want_at_once_is_kept_for_all_of_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    // Two stores of one folder, as two processes have them.
+    let stores = [Approvals::folder(folder_of(&scratch)), Approvals::folder(folder_of(&scratch))];
+    std::thread::scope(|scope| {
+        for index in 0..200 {
+            let store = &stores[index % 2];
+            scope.spawn(move || {
+                let arguments = json!({ "index": index });
+                store.remember(&question(&arguments), &binding(&arguments), &Answer::Always).unwrap();
+            });
+        }
+    });
+    assert_eq!(stores[0].list().unwrap().len(), 200);
+}
+
+#[test]
+fn what_cannot_be_kept_fails_for_all_who_wait() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = folder_of(&scratch);
+    let store = Approvals::folder(&folder);
+    let a = json!({ "a": 1 });
+    store.pend(&question(&a), &binding(&a)).unwrap();
+    std::fs::set_permissions(folder.join("approvals.json"), std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let told = store.pend(&question(&a), &binding(&a)).unwrap_err().to_string();
+                assert!(told.contains("other users may have written it"), "{told}");
+            });
+        }
+    });
 }
 
 #[test]

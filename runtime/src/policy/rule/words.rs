@@ -40,6 +40,9 @@ fn of_matcher(matcher: &Matcher, is_wide: bool) -> String {
             format!("is the path `{pattern}` or beneath it")
         }
         Matcher::Path(pattern) => format!("is the path `{pattern}`"),
+        Matcher::Relative(pattern) if is_wide && ends_plainly(pattern) => {
+            format!("is like `{pattern}`, or a path that ends so, or beneath it")
+        }
         Matcher::Relative(pattern) => format!("is like `{pattern}`, or a path that ends so"),
         Matcher::Glob(pattern) => format!("is like `{pattern}`"),
         Matcher::Regex(pattern) => format!("matches the expression `{pattern}`"),

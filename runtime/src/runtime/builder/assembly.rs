@@ -104,7 +104,7 @@ impl RuntimeBuilder {
                 news: Arc::default(),
                 policy_warnings,
                 cache_problem,
-                door: Door::new(self.config.admission),
+                door: Door::new(&self.config),
                 outputs: self.outputs.unwrap_or_else(OutputStore::in_memory),
                 forgetting: Forgetting::default(),
                 sandbox,

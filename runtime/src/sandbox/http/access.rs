@@ -76,6 +76,12 @@ impl Route {
         }
     }
 
+    /// How many of its keys are in the way of a request to its origin.
+    fn lacks(&self, method: &str, path: &str) -> usize {
+        let admits = [self.grant.admits_method(method), self.grant.admits_path(path)];
+        admits.into_iter().filter(|admits| !admits).count()
+    }
+
     /// What connects to its servers. The roots are read when they are first needed.
     pub fn connector(&self) -> Result<Connector, String> {
         let tls = self.tls.get_or_init(|| client_config(self.grant.ca.as_deref())).clone()?;
@@ -179,7 +185,8 @@ impl HttpAccess {
             Some((route, _)) if !route.grant.read_only => route.key("read_only"),
             Some(_) => "none: the session has no HTTP".to_owned(),
             None => routes()
-                .find(|(route, allowed)| **allowed && route.grant.origin.matches(origin))
+                .filter(|(route, allowed)| **allowed && route.grant.origin.matches(origin))
+                .min_by_key(|(route, _)| route.lacks(method, path))
                 .map_or_else(|| self.setting().to_owned(), |(route, _)| route.in_the_way(method, path)),
         })
     }

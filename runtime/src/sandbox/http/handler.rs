@@ -16,7 +16,7 @@ use super::exchange::Exchange;
 use super::meter::{Full, Meter};
 use super::{HOSTS, HttpState, taped};
 use crate::net::{Origin, Scheme};
-use crate::policy::{is_never_sent, leads_elsewhere};
+use crate::policy::{hyphened, is_never_sent, leads_elsewhere};
 use crate::sandbox::state::CellState;
 
 /// Headers of a request; servers take about a hundred.
@@ -145,13 +145,14 @@ impl Outgoing<'_> {
 
 /// Why a guest may not say this header, as the setting that would let it.
 fn refusal(name: &HeaderName, route: &Route) -> Option<String> {
-    if route.headers.iter().any(|(other, _)| other == name) {
+    let hyphens = hyphened(name.as_str());
+    if route.headers.iter().any(|(other, _)| hyphened(other.as_str()) == hyphens) {
         return Some(route.key("headers"));
     }
     if super::is_hosts(name) {
         return Some(HOSTS.to_owned());
     }
-    if route.redactor.is_some() && PARTS.contains(&name.as_str()) {
+    if route.redactor.is_some() && PARTS.contains(&&*hyphens) {
         return Some("none: parts of a response could have parts of a credential in them".to_owned());
     }
     if route.grant.restricts() && leads_elsewhere(name.as_str()) {

@@ -29,7 +29,7 @@ use super::denials::Denials;
 use super::state::CellState;
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
-use crate::policy::HOST_HEADERS;
+use crate::policy::{HOST_HEADERS, hyphened};
 
 pub(crate) use access::{HttpAccess, HttpTemplate};
 use meter::Meter;
@@ -121,7 +121,7 @@ type Sent = Result<(http::Response<WasiBody>, Box<dyn Future<Output = Result<(),
 
 /// A length may be announced: wasmtime holds the body to it, and the host writes it anew.
 fn is_hosts(name: &HeaderName) -> bool {
-    *name != http::header::CONTENT_LENGTH && HOST_HEADERS.contains(&name.as_str())
+    *name != http::header::CONTENT_LENGTH && HOST_HEADERS.contains(&&*hyphened(name.as_str()))
 }
 
 impl WasiHttpView for CellState {
