@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Runtime, Shared};
-use crate::config::McpConfig;
+use crate::config::{McpConfig, StoredComponents};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::policy::Pins;
@@ -20,6 +20,8 @@ pub(super) struct Loading {
     pub limits: Limits,
     pub over: Limits,
     pub sandbox: Arc<Sandbox>,
+    /// What was taken from registries.
+    pub stored: StoredComponents,
     /// The servers of this runtime, for its end.
     pub running: Running,
 }
@@ -36,8 +38,8 @@ impl Loading {
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Arc<Tool>>> {
         let own = component.config.limits.clone();
-        let scopes = [&self.limits, &own];
-        let loaded = load(component, scopes, &self.over, &self.sandbox, before, warnings)?;
+        let (scopes, from) = ([&self.limits, &own], (&self.sandbox, &self.stored));
+        let loaded = load(component, scopes, &self.over, from, before, warnings)?;
         Ok(loaded.into_iter().flat_map(|(_, tools)| tools).collect())
     }
 

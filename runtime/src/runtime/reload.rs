@@ -112,6 +112,7 @@ impl Runtime {
             limits: config.limits.clone(),
             over: before.loading.over.clone(),
             sandbox: Arc::clone(&before.loading.sandbox),
+            stored: before.loading.stored.clone(),
             running: before.loading.running.clone(),
         };
         let mut told =

@@ -14,8 +14,9 @@ use super::component::name_of;
 use super::content::Content;
 use super::inspect::{Inspection, check_code, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
+use super::taken::taken;
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_content, open_world};
-use crate::config::{ComponentConfig, Source, ToolSettings, shipped_file};
+use crate::config::{ComponentConfig, Source, StoredComponents, ToolSettings, shipped_file};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
@@ -33,7 +34,7 @@ pub(crate) fn load(
     component: ToolComponent,
     scopes: [&Limits; 2],
     over: &Limits,
-    sandbox: &Arc<Sandbox>,
+    (sandbox, stored): (&Arc<Sandbox>, &StoredComponents),
     before: &BTreeSet<&str>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Loaded>> {
@@ -57,6 +58,11 @@ pub(crate) fn load(
                 }
                 other => other,
             })?;
+            loader.single(name, content, None, warnings)
+        }
+        Source::Registry { reference, locked } => {
+            let content = taken(name, reference, locked.as_deref(), stored);
+            let content = content.map_err(|told| misset(&component.config.origin_of("path"), told))?;
             loader.single(name, content, None, warnings)
         }
     }

@@ -22,6 +22,7 @@ mod remote;
 mod schema_reach;
 mod schema_words;
 mod schema_work;
+mod taken;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -9,7 +9,7 @@ use super::super::loading::Loading;
 use super::super::reload::{Source, components, load_components, policy_warnings, servers};
 use super::super::{Loaded, Runtime, Shared, Terms};
 use super::RuntimeBuilder;
-use crate::config::{ComponentConfig, Config, Environment};
+use crate::config::{ComponentConfig, Config, Environment, StoredComponents};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::output::OutputStore;
@@ -59,6 +59,7 @@ impl RuntimeBuilder {
             limits: self.config.limits.clone(),
             over: self.over.clone(),
             sandbox: Arc::clone(&sandbox),
+            stored: StoredComponents::at(folders.components()),
             running: Running::default(),
         };
         let mut tools = load_components(components, &self.source, &loading, &BTreeSet::new(), &mut warnings)?;
