@@ -25,6 +25,7 @@ mod http;
 mod limiter;
 mod reactor;
 mod report;
+mod spin;
 mod stamp;
 mod state;
 mod stdio;
@@ -62,6 +63,7 @@ use crate::policy::Digest;
 use engine::Engines;
 pub(crate) use reactor::in_place;
 use reactor::{Entered, Reactor};
+use spin::Spinning;
 use state::CellState;
 use threads::GuestThreads;
 
@@ -90,6 +92,7 @@ pub(crate) struct Sandbox {
     compiler: Compiler,
     cache: Option<CompileCache>,
     threads: GuestThreads,
+    spinning: Spinning,
     reactor: Arc<Reactor>,
     kept: PathBuf,
     network: Networking,
@@ -129,6 +132,7 @@ impl Sandbox {
             compiler,
             cache,
             threads: GuestThreads::new(Arc::clone(&reactor)),
+            spinning: Spinning::new(),
             reactor,
             kept: PathBuf::new(),
             network: network(system_resolver()),
@@ -268,13 +272,16 @@ impl Sandbox {
         if cell.blocks() {
             return Box::pin(self.run_on_thread(cell, permit));
         }
-        let running = async move {
-            let mut report = None;
-            cell.run(|ended| report = Some(ended)).await;
-            drop(permit);
-            report.unwrap_or_else(lost)
-        };
-        in_place(|| Entered::new(self.handle().clone(), running))
+        let handle = self.handle().clone();
+        in_place(|| Entered {
+            handle,
+            future: async move {
+                let mut report = None;
+                cell.run(|ended| report = Some(ended)).await;
+                drop(permit);
+                report.unwrap_or_else(lost)
+            },
+        })
     }
 
     async fn run_on_thread(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {
@@ -283,7 +290,7 @@ impl Sandbox {
         let _cancelled_with_caller = cell.cancel.clone().drop_guard();
         let patience = cell.limits.timeout().saturating_add(STUCK_AFTER);
         let begun = Instant::now();
-        let (sender, receiver) = oneshot::channel();
+        let (sender, mut receiver) = oneshot::channel();
         let limits = Arc::clone(&cell.limits);
         let running = async move { cell.run(|report| drop(sender.send(report))).await };
         if self.threads.run(running, permit).is_err() {
@@ -292,8 +299,11 @@ impl Sandbox {
                 "the host has no thread for this call; try again",
             ));
         }
-        let waited = tokio_timeout(patience, receiver);
-        match Entered::new(self.handle().clone(), waited).await {
+        let waited = match self.spinning.receive(&mut receiver) {
+            Some(received) => Some(received),
+            None => Entered::new(self.handle().clone(), tokio_timeout(patience, receiver)).await,
+        };
+        match waited {
             Some(Ok(report)) => report,
             Some(Err(_)) => lost(),
             None => Ended::failed(stopped_at_deadline(&limits, begun.elapsed())),

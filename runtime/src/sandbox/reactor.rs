@@ -51,9 +51,9 @@ pub(crate) fn in_place<F>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
 pin_project_lite::pin_project! {
     /// Polls a future with the runtime's timers in reach, whatever executor polls it.
     pub(crate) struct Entered<F> {
-        handle: Handle,
+        pub(super) handle: Handle,
         #[pin]
-        future: F,
+        pub(super) future: F,
     }
 }
 
