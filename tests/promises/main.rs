@@ -4,6 +4,7 @@
 
 mod a_batch_answers_every_call_in_order;
 mod a_cache_is_never_trusted_blindly;
+mod a_cached_result_is_of_the_settings;
 mod a_call_costs_little;
 mod a_call_gives_a_result;
 mod a_call_is_a_span_of_its_callers_trace;
