@@ -43,7 +43,7 @@ pub use lift::{LiftError, Lifted, lift_bounded, lift_bytes, lift_result, lift_sc
 pub use lower::{lower, lower_bytes};
 pub(crate) use names::printable;
 pub use names::{BadName, MAX_NAME_BYTES, nearest, tool_name};
-pub(crate) use outline::outline;
+pub(crate) use outline::{only_member, outline};
 pub(crate) use parse::read_strictly;
 pub use parse::{Bounds, ParseError, accept_arguments, parse_arguments};
 pub use pattern::Pattern;
