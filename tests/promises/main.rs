@@ -49,6 +49,7 @@ mod a_recording_from_a_stranger_harms_nobody;
 mod a_request_goes_only_where_it_may;
 mod a_response_has_its_bounds;
 mod a_rule_holds_by_every_spelling;
+mod a_rule_holds_for_the_value;
 mod a_schema_and_the_runtime_agree;
 mod a_schema_never_stops_a_server;
 mod a_script_costs_little;
