@@ -33,6 +33,16 @@ pub enum Error {
         /// What it is and what to do.
         message: String,
     },
+    /// A registry did not give what it was asked for.
+    #[error("{reference}: {message}")]
+    Registry {
+        /// What was asked for.
+        reference: String,
+        /// What is wrong and what to do.
+        message: String,
+        /// Whether the same may go well later.
+        is_temporary: bool,
+    },
     /// A grant cannot work or is not allowed.
     #[error("{setting}: {message}")]
     Grant {

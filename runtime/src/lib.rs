@@ -9,6 +9,8 @@ pub mod hook;
 pub mod kept;
 pub mod limits;
 pub mod net;
+#[cfg(feature = "oci")]
+pub mod oci;
 pub mod output;
 pub mod policy;
 mod process;

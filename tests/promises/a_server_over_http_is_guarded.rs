@@ -272,34 +272,69 @@ fn a_peer_that_reads_nothing_is_let_go() {
     assert_eq!(server.send(echo(1)).status, 200);
 }
 
+/// Sends a request on a connection that stays open, and reads the beginning of its answer.
+fn answered(stream: &mut std::net::TcpStream, request: &[u8]) {
+    stream.write_all(request).unwrap();
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).unwrap();
+    let mut rest = [0; 64 << 10];
+    let _ = stream.read(&mut rest).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+}
+
 #[test]
-fn connections_beyond_those_that_are_served_wait() {
+fn connections_beyond_those_that_are_served_wait_while_calls_run_on_all() {
     let line = CommandLine::new();
     let server = serving(&line, "[server]\nconnections = 2\n");
     let request = echo(1).bytes(&server.address);
-    let answered = |stream: &mut std::net::TcpStream| {
-        stream.write_all(&request).unwrap();
-        let mut head = [0; 12];
-        stream.read_exact(&mut head).unwrap();
-        let mut rest = [0; 64 << 10];
-        let _ = stream.read(&mut rest).unwrap();
-        assert_eq!(&head, b"HTTP/1.1 200");
+    let call = json!({ "name": "sleep", "arguments": { "ms": 60_000 } });
+    let sleeping = HttpRequest::current(1, "tools/call", call, json!({})).bytes(&server.address);
+    let calling = || {
+        let mut stream = server.connect();
+        answered(&mut stream, &request);
+        stream.write_all(&sleeping).unwrap();
+        stream
     };
-    // One after the other: of those that have asked nothing yet, the older gives way.
-    let mut first = server.connect();
-    answered(&mut first);
-    let mut second = server.connect();
-    answered(&mut second);
+    let (first, second) = (calling(), calling());
     let third = server.connect();
-    let (bytes, mut sending) = (request.clone(), third.try_clone().unwrap());
-    sending.write_all(&bytes).unwrap();
+    let mut sending = third.try_clone().unwrap();
+    sending.write_all(&request).unwrap();
     let waiting = std::thread::spawn(move || HttpResponse::read(third).status);
-    for _ in 0..100 {
-        answered(&mut second);
-    }
+    std::thread::sleep(Duration::from_millis(300));
     assert!(!waiting.is_finished(), "it is served beside the others");
     drop(first);
     assert_eq!(waiting.join().unwrap(), 200);
+    drop(second);
+}
+
+#[test]
+fn nobody_keeps_others_out_with_connections() {
+    let line = CommandLine::new();
+    let server = serving(&line, &format!("[server]\nconnections = 6\n{TWO}"));
+    let asked = |token: &str| of(token)(echo(1)).bytes(&server.address);
+    let mut bobs = server.connect();
+    answered(&mut bobs, &asked(BOB));
+    // Streams that never end, then connections on which nothing is asked.
+    let session = server.initialize(json!({}), of(ADA));
+    let mut streams = Vec::new();
+    for _ in 0..6 {
+        let mut stream = server.connect();
+        let listen = HttpRequest::new("GET", "/mcp")
+            .header("Accept", "text/event-stream")
+            .header("Mcp-Session-Id", &session);
+        stream.write_all(&of(ADA)(listen).bytes(&server.address)).unwrap();
+        streams.push(stream);
+    }
+    assert_eq!(server.send(of(BOB)(echo(1))).status, 200, "another connection of bob's");
+    assert_eq!(server.send(HttpRequest::new("GET", "/healthz")).status, 200);
+    let mut idle = Vec::new();
+    for _ in 0..12 {
+        let mut stream = server.connect();
+        answered(&mut stream, &asked(ADA));
+        idle.push(stream);
+    }
+    assert_eq!(server.send(of(BOB)(echo(1))).status, 200);
+    answered(&mut bobs, &asked(BOB));
 }
 
 #[test]

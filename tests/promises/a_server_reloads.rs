@@ -97,6 +97,29 @@ async fn a_broken_change_leaves_everything_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_a_folder_that_is_half_written_takes_no_tool_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let whole = std::fs::read(guest("probe")).unwrap();
+    std::fs::write(tools.join("probe.wasm"), &whole).unwrap();
+    std::fs::write(tools.join("never.wasm"), "no component").unwrap();
+    let text = "[component.all]\npath = \"tools\"\n";
+    let runtime = built(builder().config(config(folder.path(), text)));
+    let before = names(&runtime);
+    std::fs::write(tools.join("probe.wasm"), &whole[..whole.len() / 2]).unwrap();
+    let error = runtime.reload(config(folder.path(), text)).unwrap_err().to_string();
+    assert!(error.contains("probe.wasm"), "{error}");
+    assert_eq!(names(&runtime), before);
+    std::fs::write(tools.join("probe.wasm"), &whole).unwrap();
+    runtime.reload(config(folder.path(), text)).unwrap();
+    assert_eq!(names(&runtime), before);
+    std::fs::remove_file(tools.join("probe.wasm")).unwrap();
+    runtime.reload(config(folder.path(), text)).unwrap();
+    assert!(names(&runtime).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_running_call_finishes_on_what_it_began_with() {
     let folder = tempfile::tempdir().unwrap();
     let probe = format!("[component.probe]\npath = {:?}\n", guest("probe"));

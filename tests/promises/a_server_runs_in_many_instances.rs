@@ -363,10 +363,9 @@ fn a_store_that_is_gone_is_said() {
     let back =
         json!({ "requestState": asked["result"]["requestState"], "inputResponses": { "approval": yes() } });
     let again = asking(&server, ADA, 3, "a", &back).answer();
-    assert_eq!(
-        again["result"]["resultType"], "input_required",
-        "what cannot be used up is not taken: {again}"
-    );
+    assert_eq!(again["result"]["isError"], true, "what cannot be used up is not taken: {again}");
+    let told = again["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(told.contains("the store that the instances of this server share cannot be reached"), "{told}");
     let started = line
         .command(&["mcp", "--http", "127.0.0.1:0", "--config", "toolcell.toml"])
         .envs([("ADA", ADA), ("BOB", BOB), ("STORE", PASSWORD), ("SEAL", KEY)])
@@ -393,8 +392,35 @@ fn wrong_settings_are_refused() {
     let short = toolcell_tests::command_line::ended(short.env("SEAL", "short"));
     assert!(short.code == 2 && short.stderr.contains("server.shared"), "{}", short.stderr);
     let shown = line.run(&["config", "show", "--json", "--config", "toolcell.toml"]).json();
-    let shared = json!({ "store": "redis://127.0.0.1:1", "key": { "env": "SEAL" } });
+    let shared = json!({ "store": "redis://127.0.0.1:1", "key": { "env": "SEAL" }, "one_machine": false });
     assert_eq!(shown["server"]["shared"]["value"], shared);
+}
+
+#[test]
+fn what_each_instance_would_have_for_itself_is_refused() {
+    let line = CommandLine::new();
+    let text = |more: &str, state: &str| {
+        format!(
+            "[server.shared]\nstore = \"redis://127.0.0.1:1\"\nkey = {{ env = \"SEAL\" }}\n{more}\n\
+             [component.plan]\npath = \"builtin:plan\"\ngrant.state = \"{state}\"\n"
+        )
+    };
+    for (more, state, code) in [
+        ("", "session", 2),
+        ("", "persistent", 2),
+        ("", "call", 0),
+        ("one_machine = false", "session", 2),
+        ("one_machine = true", "session", 0),
+        ("one_machine = true", "persistent", 0),
+    ] {
+        line.write("toolcell.toml", text(more, state));
+        let listed = line.run(&["list", "--config", "toolcell.toml"]);
+        assert_eq!(listed.code, code, "{more} {state}: {listed:?}");
+        let is_told = listed.stderr.contains("component.plan.grant.state")
+            && listed.stderr.contains("toolcell.toml:7")
+            && listed.stderr.contains("server.shared.one_machine = true");
+        assert_eq!(is_told, code == 2, "{listed:?}");
+    }
 }
 
 #[test]

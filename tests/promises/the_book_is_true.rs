@@ -64,6 +64,7 @@ chapters! {
     operating_audit: "operating/audit.md",
     operating_server: "operating/server.md",
     operating_other_servers: "operating/other-servers.md",
+    operating_registries: "operating/registries.md",
     embedding: "embedding.md",
     comparison: "comparison.md",
 }

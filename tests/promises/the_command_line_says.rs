@@ -9,6 +9,8 @@ fn help_is_there_for_every_command() {
         "",
         "init",
         "add",
+        "remove",
+        "update",
         "list",
         "describe",
         "call",

@@ -10,6 +10,7 @@ pub mod languages;
 pub mod mcp_client;
 pub mod model_server;
 pub mod process;
+pub mod registry;
 pub mod scripted;
 pub mod shown;
 pub mod sources;

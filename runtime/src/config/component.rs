@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::document::Address;
+use super::lock::Locked;
 use super::names::{component_name_fits, tool_name_fits};
 use super::raw::{RawComponent, RawDeterministic, RawTool};
+use super::reference::Reference;
 use super::rules::{DeclaredHints, group_fits};
 use super::validate::{Validator, reason};
 use crate::limits::{Limit, Limits, Origin};
@@ -22,6 +24,13 @@ pub enum Source {
     Folder(PathBuf),
     /// A tool that is shipped with the runtime, by name. Where it is no part of the program, [`super::shipped_file`] is its file.
     Builtin(String),
+    /// A component of a registry. Its content is among the [`super::StoredComponents`], as it was locked.
+    Registry {
+        /// Where it is asked for.
+        reference: Box<Reference>,
+        /// What it was when it was taken; none where it never was.
+        locked: Option<Box<Locked>>,
+    },
 }
 
 /// The timeout of the shipped shell where nothing else is set: what its schema says, and what scripts take.
@@ -46,7 +55,7 @@ impl Source {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File(path) | Self::Folder(path) => Some(path),
-            Self::Builtin(_) => None,
+            Self::Builtin(_) | Self::Registry { .. } => None,
         }
     }
 }
@@ -292,9 +301,14 @@ impl Validator<'_, '_> {
             self.checked(address, name_fits)?;
             return Some(Source::Builtin(name.to_owned()));
         }
+        if Reference::is_meant(written) {
+            let reference = self.checked(address, written.parse::<Reference>())?;
+            return Some(Source::Registry { reference: Box::new(reference), locked: None });
+        }
         if let Some((scheme, _)) = written.split_once("://") {
-            let message =
-                format!("this version does not load from `{scheme}://`; give a file or `builtin:NAME`");
+            let message = format!(
+                "this version does not load from `{scheme}://`; give a file, `builtin:NAME` or `oci://HOST/REPOSITORY:TAG`"
+            );
             self.problem(address, message);
             return None;
         }

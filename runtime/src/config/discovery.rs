@@ -16,7 +16,7 @@ pub const CONFIG_VARIABLE: &str = "TOOLCELL_CONFIG";
 /// The name of a configuration that is looked for.
 pub const FILE_NAME: &str = "toolcell.toml";
 
-/// No configuration that people write is near this.
+/// No configuration that people write is near this, nor its lock file.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What of the process decides where a configuration is, as data.
@@ -141,7 +141,7 @@ impl Config {
     }
 }
 
-fn read(path: &Path, label: &str) -> Result<String> {
+pub(super) fn read(path: &Path, label: &str) -> Result<String> {
     let wrong = |message: &str| Error::Config { at: label.to_owned(), message: message.to_owned() };
     // Whoever puts a FIFO in place of the file since it was located must not make this wait.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -150,7 +150,7 @@ fn read(path: &Path, label: &str) -> Result<String> {
     let mut content = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(Error::file("read", label))?;
     if u64::try_from(content.len()).is_ok_and(|length| length > MAX_BYTES) {
-        return Err(wrong("is larger than 1 MiB and cannot be a configuration"));
+        return Err(wrong("is larger than 1 MiB and can be no configuration, nor a lock file"));
     }
     String::from_utf8(content).map_err(|_| wrong("is not UTF-8 text"))
 }

@@ -18,7 +18,7 @@ pub struct Folders {
     pub config: PathBuf,
     /// Compiled components; may be removed at any time.
     pub cache: PathBuf,
-    /// Trust, approvals and tools' persistent state.
+    /// Trust, approvals, and components that came from registries.
     pub data: PathBuf,
     /// Outputs and the audit.
     pub state: PathBuf,
@@ -99,6 +99,11 @@ impl Folders {
     /// Values that tools keep between calls.
     pub fn kept(&self) -> PathBuf {
         self.state.join("state")
+    }
+
+    /// Components that came from registries.
+    pub fn components(&self) -> PathBuf {
+        self.data.join("components")
     }
 
     /// Approvals that outlive a session.

@@ -7,6 +7,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 use super::names::component_name_fits;
 use crate::error::{Error, Result};
 use crate::policy::{Access, DirGrant, HttpGrant, StateScope};
+use crate::schema::nearest;
 
 /// The `toolcell.toml` that `toolcell init` writes: the shipped tools, reading this folder.
 pub fn starting_text() -> &'static str {
@@ -118,6 +119,37 @@ pub fn add_component(text: &str, component: &NewComponent) -> Result<String> {
     Ok(document.to_string())
 }
 
+/// The text of a configuration without the component of that name; what is said right above its table goes with it, and every
+/// other comment stays.
+///
+/// # Errors
+/// When the text is no TOML, or there is no such component.
+pub fn remove_component(text: &str, name: &str) -> Result<String> {
+    let wrong = |message: String| Error::Config { at: format!("component.{name}"), message };
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| wrong(format!("the file is no TOML: {}", error.message())))?;
+    let components = document.get_mut("component").and_then(Item::as_table_like_mut);
+    if components.as_ref().is_none_or(|components| !components.contains_key(name)) {
+        let known: Vec<&str> = components.iter().flat_map(|them| them.iter().map(|(name, _)| name)).collect();
+        let hint = match (nearest(name, known.iter().copied()).first(), known.is_empty()) {
+            (Some(near), _) => format!("; did you mean `{near}`?"),
+            (None, false) => format!("; there are {}", known.join(", ")),
+            (None, true) => String::new(),
+        };
+        return Err(wrong(format!("there is no component of that name{hint}")));
+    }
+    components.and_then(|components| components.remove(name));
+    let left = document.to_string();
+    // What is said of the file as a whole may stand above its first table.
+    let heading: String = text.split_inclusive('\n').take_while(|line| line.starts_with('#')).collect();
+    let is_of_the_file = text.get(heading.len()..).is_some_and(|rest| rest.starts_with('\n'));
+    match is_of_the_file && !left.starts_with(&heading) {
+        true => Ok(format!("{heading}{left}")),
+        false => Ok(left),
+    }
+}
+
 fn http_value(entry: &HttpGrant) -> Value {
     let origin = entry.origin.to_string();
     if !entry.read_only {
@@ -222,6 +254,29 @@ mod tests {
         assert_eq!(fresh, "[component.my]\npath = \"my.wasm\"\n");
         let twice = add_component(&added, &component).unwrap_err().to_string();
         assert!(twice.contains("there is a component of that name"), "{twice}");
+    }
+
+    #[test]
+    fn a_component_is_removed_with_all_of_its_tables_and_nothing_else() {
+        let text = "# mine\n\n# of it\n[component.my]\npath = \"my.wasm\"\n\n[component.my.grant]\nstate = \"call\"\n\n\
+                    # of others\n[component.files]\npath = \"builtin:files\" # shipped\n";
+        let left = remove_component(text, "my").unwrap();
+        assert_eq!(left, "# mine\n\n# of others\n[component.files]\npath = \"builtin:files\" # shipped\n");
+        assert_eq!(remove_component(&left, "files").unwrap(), "# mine\n");
+        let inline = "component = { a = { path = \"builtin:files\" }, b = { path = \"builtin:basics\" } }\n";
+        let left = remove_component(inline, "a").unwrap();
+        assert_eq!(left, "component = { b = { path = \"builtin:basics\" } }\n");
+        assert_eq!(remove_component("component.a.path = \"x\"\n", "a").unwrap(), "");
+        for (text, name, told) in [
+            (text, "fils", "did you mean `files`?"),
+            (text, "weather", "there are my, files"),
+            ("", "my", "there is no component of that name"),
+            ("component = 3", "my", "there is no component of that name"),
+            ("[", "my", "no TOML"),
+        ] {
+            let error = remove_component(text, name).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod hooks;
 #[cfg(feature = "cli")]
 mod init;
 mod keys;
+mod lock;
 mod mcp;
 mod mcp_transport;
 mod mcp_url;
@@ -30,6 +31,7 @@ mod raw_limits;
 mod raw_mcp;
 mod raw_rule;
 mod raw_server;
+mod reference;
 mod rules;
 mod server;
 mod settings;
@@ -37,6 +39,7 @@ mod shared;
 mod shipped;
 mod show;
 mod stamp;
+mod stored;
 mod untrusted;
 mod validate;
 
@@ -47,13 +50,15 @@ pub use discovery::{CONFIG_VARIABLE, Environment, FILE_NAME, How, Location};
 pub use folders::{Folders, HOME_VARIABLE};
 pub use hooks::{HookConfig, HookKind};
 #[cfg(feature = "cli")]
-pub use init::{NewComponent, add_component, component_name, starting_text};
+pub use init::{NewComponent, add_component, component_name, remove_component, starting_text};
+pub use lock::{Lock, Locked};
 pub use mcp::{McpConfig, McpHints, McpToolSettings};
 pub use mcp_transport::{McpText, McpTransport};
 pub use mcp_url::McpUrl;
 pub use program::HOOK_PATH;
 pub(crate) use program::find_program;
 pub use raw::schema;
+pub use reference::Reference;
 pub use rules::DeclaredHints;
 #[cfg(feature = "http")]
 pub(crate) use server::MAX_BODY;
@@ -62,4 +67,5 @@ pub use settings::{Config, OutputBounds};
 pub use shared::Shared;
 pub use shipped::shipped_file;
 pub use stamp::Stamp;
+pub use stored::StoredComponents;
 pub use untrusted::Inert;

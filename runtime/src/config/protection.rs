@@ -3,13 +3,14 @@
 use super::audit::{Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::folders::Folders;
+use super::lock::Lock;
 use super::settings::Config;
 use super::shipped::shipped_file;
 use crate::error::{Error, Result};
 use crate::policy::{Protected, SecretSource};
 
 impl Config {
-    /// What no tool may write under this configuration: its file, its components' files, what its hooks run, the audit
+    /// What no tool may write under this configuration: its file, its lock file, its components' files, what its hooks run, the audit
     /// with its key, and our own folders.
     pub fn protected(&self, folders: &Folders) -> Protected {
         let mut protected = Protected::new();
@@ -18,6 +19,9 @@ impl Config {
         }
         if let Some(file) = &self.file {
             protected = protected.file("the configuration", file);
+            if self.has_registries() {
+                protected = protected.file("the lock file", Lock::path_for(file));
+            }
         }
         if let Some(audit) = &self.audit {
             protected = match &audit.place {
@@ -35,6 +39,8 @@ impl Config {
             protected = match &component.source {
                 Source::File(path) => protected.file(what, path),
                 Source::Folder(path) => protected.components(what, path),
+                // Among our own folders already.
+                Source::Registry { .. } => protected,
                 Source::Builtin(name) => match shipped_file(name) {
                     Some(path) => protected.file(what, &path),
                     None => protected,

@@ -107,7 +107,8 @@ pub(super) struct RawKey {
 #[serde(deny_unknown_fields, expecting = "a table with `path`", default)]
 #[schemars(extend("required" = ["path"]))]
 pub(super) struct RawComponent {
-    /// A component's file, a folder of such files, or `builtin:NAME`. Relative to this file.
+    /// A component's file, a folder of such files, `builtin:NAME`, or a component of a registry as
+    /// `oci://HOST/REPOSITORY:TAG`, which is what the lock file beside this one says. Files are relative to this one.
     pub(super) path: Option<String>,
     /// The component's `sha256:` digest; another content is refused.
     pub(super) digest: Option<String>,

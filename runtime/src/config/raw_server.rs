@@ -23,7 +23,8 @@ pub(super) struct RawServer {
     pub(super) tokens: BTreeMap<String, RawKey>,
     /// Bytes of one message. Default "32MiB", which is the most.
     pub(super) max_body: Option<Amount>,
-    /// Connections at once; others wait, but the oldest on which nobody has shown yet who asks gives way. Default 1024.
+    /// Connections at once. For another, the oldest on which nobody has shown yet who asks gives way, else one of whoever has
+    /// most on which no call runs; while calls run on all, others wait. Default 1024.
     pub(super) connections: Option<Amount>,
     /// Requests of one principal at once; subscriptions, answers to questions and notifications are none. Default 64.
     pub(super) requests: Option<Amount>,

@@ -20,6 +20,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// The digest of the bytes that were read from the file: trust is in these, not in what is there later.
     pub digest: Option<Digest>,
+    /// The digest of the bytes of the lock file, if components come from registries and there is one.
+    pub lock: Option<Digest>,
     /// The components by name, switched-off ones included.
     pub components: Vec<ComponentConfig>,
     /// Other servers whose tools are called, by name, switched-off ones included.
@@ -60,6 +62,7 @@ impl Default for Config {
         Self {
             file: None,
             digest: None,
+            lock: None,
             components: Vec::new(),
             mcp: Vec::new(),
             rules: Vec::new(),

@@ -6,13 +6,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::component::ComponentConfig;
 use super::document::Address;
 use super::raw::RawKey;
+use super::settings::Config;
 use super::validate::Validator;
 use crate::error::{Error, Result};
+use crate::limits::Origin;
 #[cfg(feature = "http")]
 use crate::policy::Digest;
-use crate::policy::{Secret, SecretSource};
+use crate::policy::{Secret, SecretSource, StateScope};
 use crate::shared::{SharedStore, StoreAddress};
 
 /// A shorter key can be guessed; `openssl rand -hex 32` makes a good one.
@@ -29,6 +32,9 @@ pub(super) struct RawShared {
     pub(super) password: Option<RawKey>,
     /// The key that seals what clients come back with, the same for all instances: at least 32 bytes.
     pub(super) key: Option<RawKey>,
+    /// Says that all instances run on this machine with one state folder. Default false: then no component may keep values
+    /// for a session or for good, since each instance would have its own.
+    pub(super) one_machine: bool,
 }
 
 /// What several instances of one server share.
@@ -41,6 +47,8 @@ pub struct Shared {
     pub password: Option<SecretSource>,
     /// What seals the questions that clients come back with.
     pub key: SecretSource,
+    /// Whether all instances have one state folder.
+    pub one_machine: bool,
 }
 
 impl Shared {
@@ -91,6 +99,7 @@ impl Shared {
         let mut shown = Map::from_iter([("store".to_owned(), self.store.as_str().into())]);
         shown.extend(self.password.as_ref().map(|source| ("password".to_owned(), show_source(source))));
         shown.insert("key".to_owned(), show_source(&self.key));
+        shown.insert("one_machine".to_owned(), self.one_machine.into());
         Value::Object(shown)
     }
 }
@@ -105,6 +114,31 @@ pub(super) fn show_source(source: &SecretSource) -> Value {
         SecretSource::Env(name) => json!({ "env": name }),
         SecretSource::File(path) => json!({ "file": path.display().to_string() }),
         SecretSource::Value(_) => "set by the program".into(),
+    }
+}
+
+impl Config {
+    /// Checks that no component keeps values which a client would find at one instance of the server and not at another.
+    ///
+    /// # Errors
+    /// For the first component that would.
+    pub(crate) fn check_shared_state(&self) -> Result<()> {
+        if self.server.shared.as_ref().is_none_or(|shared| shared.one_machine) {
+            return Ok(());
+        }
+        let keeps = |component: &&ComponentConfig| {
+            matches!(component.grant.state, StateScope::Session | StateScope::Persistent)
+        };
+        let Some(component) = self.components.iter().find(keeps) else { return Ok(()) };
+        let Origin { setting, at, .. } = component.origin_of("grant.state");
+        let at = at.map_or(String::new(), |at| format!(" ({at})"));
+        Err(Error::Grant {
+            setting: format!("{setting}{at}"),
+            message: "instances that share `[server.shared]` do not share what components keep: where all of them run on one \
+                      machine, with one state folder, say so by `server.shared.one_machine = true`; else grant `state = \
+                      \"call\"` at most"
+                .to_owned(),
+        })
     }
 }
 
@@ -125,6 +159,6 @@ impl Validator<'_, '_> {
                 None
             }
         };
-        Some(Shared { store: store?, password: password.flatten(), key: key? })
+        Some(Shared { store: store?, password: password.flatten(), key: key?, one_machine: raw.one_machine })
     }
 }

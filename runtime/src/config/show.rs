@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::audit::{Audit, Key, Place};
 use super::component::{ComponentConfig, Source};
 use super::hooks::HookConfig;
+use super::lock::Locked;
 use super::rules::DeclaredHints;
 use super::server::Server;
 use super::settings::Config;
@@ -184,10 +185,18 @@ fn show_component(component: &ComponentConfig, limits: &EffectiveLimits, outer: 
     let path = match &component.source {
         Source::Builtin(name) => format!("builtin:{name}"),
         Source::File(path) | Source::Folder(path) => path.display().to_string(),
+        Source::Registry { reference, .. } => reference.to_string(),
     };
     shown.insert("path".to_owned(), path.into());
     if let Some(digest) = component.digest {
         shown.insert("digest".to_owned(), digest.to_string().into());
+    }
+    if let Source::Registry { locked: Some(locked), .. } = &component.source {
+        let Locked { manifest, digest, .. } = &**locked;
+        shown.insert(
+            "locked".to_owned(),
+            json!({ "manifest": manifest.to_string(), "digest": digest.to_string() }),
+        );
     }
     shown.insert("enabled".to_owned(), component.enabled.into());
     shown.insert("repair".to_owned(), json!(component.repair));

@@ -2,7 +2,8 @@
 //! folder, and nothing else, for its author may be whoever wrote the project that was just cloned.
 //!
 //! Component files in its folder are loaded, since code in a cell reaches only what is granted; those outside are
-//! not, since reading there is beyond its folder. Limits and output bounds may narrow, not widen. Values for
+//! not, since reading there is beyond its folder. What was taken from registries is loaded as well: the user took it, if not
+//! for this file. Limits and output bounds may narrow, not widen. Values for
 //! `wasi:config/store`, titles, descriptions and instructions stay: they are text of the same author as the folder.
 //! So do rules and `policy.default`: without them everything that is left would be allowed; and in place of a hook that
 //! might have denied stands a rule that does.
@@ -71,8 +72,8 @@ impl Location {
 }
 
 impl Config {
-    /// The digest of what is trusted: the bytes that were read from the configuration and, as they are now, the files
-    /// that decide what its hooks do, and the programs of its servers. None for a configuration without a file.
+    /// The digest of what is trusted: the bytes that were read from the configuration and from its lock file and, as they
+    /// are now, the files that decide what its hooks do, and the programs of its servers. None for a configuration without a file.
     pub fn content(&self) -> Option<Digest> {
         let files: Vec<&PathBuf> = self
             .hooks
@@ -81,10 +82,11 @@ impl Config {
             .chain(self.mcp.iter().flat_map(McpConfig::code))
             .collect();
         let own = self.digest?;
-        if files.is_empty() {
+        if files.is_empty() && self.lock.is_none() {
             return Some(own);
         }
         let mut all = own.to_string();
+        all.extend(self.lock.map(|lock| format!("\nlock {lock}")));
         for file in files {
             // One that cannot be read is not what was trusted.
             let digest = std::fs::read(file).ok().map(|bytes| Digest::of(&bytes).to_string());

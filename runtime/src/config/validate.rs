@@ -31,7 +31,8 @@ impl Config {
     /// `label` names the file in errors.
     ///
     /// # Errors
-    /// One error that lists everything wrong, each with its line: the file is refused as a whole.
+    /// One error that lists everything wrong, each with its line: the file is refused as a whole. Where components come from
+    /// registries, also when the lock file beside it is damaged.
     pub fn parse(text: &str, file: &Path, label: &str, home: Option<&Path>) -> Result<Self> {
         let file = std::path::absolute(file).map_err(crate::error::Error::file("find", file))?;
         let file_name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -54,6 +55,7 @@ impl Config {
         }
         config.file = Some(file);
         config.digest = Some(Digest::of(text.as_bytes()));
+        config.read_lock(label)?;
         Ok(config)
     }
 }

@@ -34,6 +34,8 @@ pub(crate) use header::is_header_name;
 pub(crate) use lookup::Asker;
 #[cfg(feature = "http")]
 pub(crate) use network::Network;
+#[cfg(feature = "oci")]
+pub(crate) use network::Task;
 pub use origin::{Host, Origin, Scheme};
 pub use pattern::OriginPattern;
 #[cfg(feature = "http")]

@@ -82,7 +82,7 @@ impl Drop for Network {
 }
 
 /// A task that ends with whoever waits for it.
-pub(super) struct Task<T>(JoinHandle<T>);
+pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T: Send + 'static> Task<T> {
     pub fn spawn(handle: &Handle, future: impl Future<Output = T> + Send + 'static) -> Self {

@@ -1,9 +1,10 @@
 //! From what an operator names to tools, when a runtime is built and while it runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Runtime, Shared};
-use crate::config::McpConfig;
+use crate::config::{McpConfig, StoredComponents};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::policy::Pins;
@@ -19,6 +20,8 @@ pub(super) struct Loading {
     pub limits: Limits,
     pub over: Limits,
     pub sandbox: Arc<Sandbox>,
+    /// What was taken from registries.
+    pub stored: StoredComponents,
     /// The servers of this runtime, for its end.
     pub running: Running,
 }
@@ -28,9 +31,15 @@ impl Loading {
     ///
     /// # Errors
     /// When it cannot be loaded as it is configured.
-    pub fn component(&self, component: ToolComponent, warnings: &mut Vec<String>) -> Result<Vec<Arc<Tool>>> {
+    pub fn component(
+        &self,
+        component: ToolComponent,
+        before: &BTreeSet<&str>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Arc<Tool>>> {
         let own = component.config.limits.clone();
-        let loaded = load(component, [&self.limits, &own], &self.over, &self.sandbox, warnings)?;
+        let (scopes, from) = ([&self.limits, &own], (&self.sandbox, &self.stored));
+        let loaded = load(component, scopes, &self.over, from, before, warnings)?;
         Ok(loaded.into_iter().flat_map(|(_, tools)| tools).collect())
     }
 
@@ -118,7 +127,8 @@ impl Runtime {
         let added = component.config.clone();
         with_it.components.push(added.clone());
         with_it.check_write_grants(&self.shared.folders)?;
-        let tools = self.shared.terms().loading.component(component, &mut warnings)?;
+        with_it.check_shared_state()?;
+        let tools = self.shared.terms().loading.component(component, &BTreeSet::new(), &mut warnings)?;
         let registration = self.registered(tools)?;
         loaded.config = with_it;
         loaded.source.registered.push(added);

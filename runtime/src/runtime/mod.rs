@@ -57,7 +57,7 @@ use crate::output::{Bounds, EventSinks, OutputStore};
 use crate::policy::{Approvals, Approver, Deterministic, Pins};
 use crate::recording::Tape;
 use crate::registry::Registry;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, in_place};
 use crate::tool::{Body, Server, Tool};
 use admission::Door;
 use forgetting::Forgetting;
@@ -339,6 +339,6 @@ impl IntoFuture for Call {
     type IntoFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(path::run(self))
+        in_place(|| path::run(self))
     }
 }

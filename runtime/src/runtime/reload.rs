@@ -1,5 +1,6 @@
 //! A changed configuration in the place of the one before: checked whole, then swapped at once, or not at all.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use super::builder::{Overlay, located};
@@ -111,6 +112,7 @@ impl Runtime {
             limits: config.limits.clone(),
             over: before.loading.over.clone(),
             sandbox: Arc::clone(&before.loading.sandbox),
+            stored: before.loading.stored.clone(),
             running: before.loading.running.clone(),
         };
         let mut told =
@@ -162,8 +164,10 @@ impl Runtime {
         config.components = components.iter().map(|component| component.config.clone()).collect();
         config.components.extend(source.registered.iter().cloned());
         config.check_write_grants(&self.shared.folders)?;
+        config.check_shared_state()?;
         let (policies, configured_hooks) = source.policies(&written)?;
-        let mut tools = load_components(components, source, loading, warnings)?;
+        let before = loaded.tools.iter().map(|tool| tool.component()).collect();
+        let mut tools = load_components(components, source, loading, &before, warnings)?;
         if source.has_group_switch || config.activate_group {
             tools.push(Arc::new(loading.group_switch()?));
         }
@@ -242,6 +246,7 @@ pub(super) fn load_components(
     components: Vec<ToolComponent>,
     source: &Source,
     loading: &Loading,
+    before: &BTreeSet<&str>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Arc<Tool>>> {
     let is_wanted = |component: &ToolComponent| {
@@ -249,7 +254,7 @@ pub(super) fn load_components(
     };
     let mut tools = Vec::new();
     for component in components.into_iter().filter(is_wanted) {
-        tools.append(&mut loading.component(component, warnings)?);
+        tools.append(&mut loading.component(component, before, warnings)?);
     }
     Ok(tools)
 }

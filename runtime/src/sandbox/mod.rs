@@ -60,6 +60,7 @@ use crate::call::{CallError, Ended, ErrorKind};
 use crate::error::{Error, Result};
 use crate::policy::Digest;
 use engine::Engines;
+pub(crate) use reactor::in_place;
 use reactor::{Entered, Reactor};
 use state::CellState;
 use threads::GuestThreads;
@@ -273,7 +274,7 @@ impl Sandbox {
             drop(permit);
             report.unwrap_or_else(lost)
         };
-        Box::pin(Entered::new(self.handle().clone(), running))
+        in_place(|| Entered::new(self.handle().clone(), running))
     }
 
     async fn run_on_thread(&self, mut cell: Cell, permit: impl Send + 'static) -> Ended {

@@ -41,6 +41,13 @@ impl Drop for Reactor {
     }
 }
 
+/// A future on the heap, made where it stays: `Box::pin` makes it on the stack and copies all of it, the room for what it
+/// will need included.
+#[inline(always)]
+pub(crate) fn in_place<F>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::into_pin(Box::write(Box::new_uninit(), make()))
+}
+
 pin_project_lite::pin_project! {
     /// Polls a future with the runtime's timers in reach, whatever executor polls it.
     pub(crate) struct Entered<F> {

@@ -19,6 +19,10 @@ use crate::call::Repair;
 /// serde_json gives up at 128 by itself.
 pub(super) const DEEPEST: usize = 120;
 
+/// Values of one text. Each takes some seventy bytes once it is read, however short it is written: a text of nothing but digits and
+/// commas would become forty times as large.
+const MAX_VALUES: usize = 1 << 20;
+
 /// What the visitor says about depth, told from syntax errors by this text.
 const TOO_DEEP: &str = "nested too deeply";
 
@@ -38,6 +42,12 @@ pub enum ParseError {
     #[error("the arguments nest deeper than {max} levels; flatten them")]
     TooDeep {
         /// Levels allowed.
+        max: usize,
+    },
+    /// More values than allowed, in arrays and objects of any depth.
+    #[error("the arguments have more than {max} values; pass less, or the name of a file")]
+    TooMany {
+        /// Values allowed.
         max: usize,
     },
     /// Not JSON.
@@ -188,6 +198,7 @@ pub(crate) fn read_strictly(text: &str) -> Result<Value, String> {
         ParseError::Syntax { line, column, problem, .. } => {
             format!("{problem} at line {line} column {column}")
         }
+        ParseError::TooMany { .. } => "it has too many values".to_owned(),
         _ => TOO_DEEP.to_owned(),
     })
 }
@@ -195,11 +206,35 @@ pub(crate) fn read_strictly(text: &str) -> Result<Value, String> {
 /// One JSON value and nothing after it.
 pub(super) fn strict(text: &str, max_depth: usize) -> Result<Value, ParseError> {
     let max = max_depth.min(DEEPEST);
+    if has_more_values(text, MAX_VALUES) {
+        return Err(ParseError::TooMany { max: MAX_VALUES });
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     StrictValue { depth: max }
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| explain(text, max, &error))
+}
+
+/// Whether a text of JSON has more values than `max`, members and items counted.
+pub(crate) fn has_more_values(text: &str, max: usize) -> bool {
+    // Also those in strings, which is more than there are and found many times faster.
+    memchr::memchr3_iter(b',', b'[', b'{', text.as_bytes()).nth(max).is_some() && counted(text) > max
+}
+
+/// The commas and openings outside of strings.
+fn counted(text: &str) -> usize {
+    let (mut count, mut is_string, mut is_escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            b',' | b'[' | b'{' if !is_string => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn explain(text: &str, max: usize, error: &serde_json::Error) -> ParseError {

@@ -15,11 +15,20 @@ pub(super) struct Content {
     pub bytes: Cow<'static, [u8]>,
     /// The name of their file, and its stamp while they were read.
     unchanged: Option<(String, Stamp)>,
+    /// Their digest, where it was worked out already.
+    known: Option<Digest>,
 }
 
 impl Content {
     pub fn of(bytes: Cow<'static, [u8]>) -> Self {
-        Self { bytes, unchanged: None }
+        Self { bytes, unchanged: None, known: None }
+    }
+
+    /// Works out their digest, whatever is remembered of them.
+    pub fn digested(mut self) -> (Self, Digest) {
+        let digest = Digest::of(&self.bytes);
+        self.known = Some(digest);
+        (self, digest)
     }
 
     /// Those of a file. Only regular files: a FIFO would never end.
@@ -44,7 +53,8 @@ impl Content {
         file.by_ref().take(allowed).read_to_end(&mut bytes).map_err(failed())?;
         let after = file.metadata().map_err(failed())?;
         let stamp = Stamp::of(&after).filter(|stamp| Stamp::of(&before).as_ref() == Some(stamp));
-        Ok(Self { bytes: bytes.into(), unchanged: stamp.map(|stamp| (path.display().to_string(), stamp)) })
+        let unchanged = stamp.map(|stamp| (path.display().to_string(), stamp));
+        Ok(Self { bytes: bytes.into(), unchanged, known: None })
     }
 
     /// Those of a shipped component, which are in the program's own file.
@@ -56,11 +66,14 @@ impl Content {
         let unchanged = program
             .zip(stamp)
             .map(|(program, stamp)| (format!("{} builtin:{name}", program.display()), stamp));
-        Self { bytes: bytes.into(), unchanged }
+        Self { bytes: bytes.into(), unchanged, known: None }
     }
 
     /// Their digest: as it was remembered where they are what they were, unless it is to be compared with a pin.
     pub fn digest(&self, sandbox: &Sandbox, is_pinned: bool) -> Digest {
+        if let Some(known) = self.known {
+            return known;
+        }
         let unchanged = self.unchanged.as_ref().filter(|_| !is_pinned);
         let known = unchanged.and_then(|(file, stamp)| sandbox.known_digest(file, stamp));
         known.unwrap_or_else(|| {

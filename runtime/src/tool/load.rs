@@ -2,7 +2,7 @@
 //! compiled and no guest code runs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -15,8 +15,9 @@ use super::content::Content;
 use super::inspect::{Inspection, check_code, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
 use super::renewed::mark_of;
+use super::taken::taken;
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_content, open_world};
-use crate::config::{ComponentConfig, Source, ToolSettings, shipped_file};
+use crate::config::{ComponentConfig, Source, StoredComponents, ToolSettings, shipped_file};
 use crate::error::{Error, Result};
 use crate::kept;
 use crate::limits::{Limit, Limits, Origin};
@@ -28,12 +29,14 @@ use crate::schema::{nearest, tool_name};
 /// A component with the tools that it has.
 pub(crate) type Loaded = (Arc<LoadedComponent>, Vec<Arc<Tool>>);
 
-/// Reads the components of one entry. A bad file in a folder is skipped with a warning; any other is an error.
+/// Reads the components of one entry. A bad file in a folder is skipped with a warning, unless it is among the components that
+/// were there `before`: that is a change which went wrong. Any other is an error.
 pub(crate) fn load(
     component: ToolComponent,
     scopes: [&Limits; 2],
     over: &Limits,
-    sandbox: &Arc<Sandbox>,
+    (sandbox, stored): (&Arc<Sandbox>, &StoredComponents),
+    before: &BTreeSet<&str>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Loaded>> {
     let loader = Loader { config: &component.config, scopes, over, sandbox };
@@ -43,7 +46,7 @@ pub(crate) fn load(
         return loader.single(name, Content::of(bytes), wit, warnings);
     }
     match &component.config.source {
-        Source::Folder(folder) => loader.folder(folder, warnings),
+        Source::Folder(folder) => loader.folder(folder, before, warnings),
         Source::File(path) => {
             let content = Content::of_file(path)?;
             loader.single(name, content, wit, warnings).map_err(|error| named(error, path))
@@ -56,6 +59,11 @@ pub(crate) fn load(
                 }
                 other => other,
             })?;
+            loader.single(name, content, None, warnings)
+        }
+        Source::Registry { reference, locked } => {
+            let content = taken(name, reference, locked.as_deref(), stored);
+            let content = content.map_err(|told| misset(&component.config.origin_of("path"), told))?;
             loader.single(name, content, None, warnings)
         }
     }
@@ -78,7 +86,12 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn folder(&self, folder: &Path, warnings: &mut Vec<String>) -> Result<Vec<Loaded>> {
+    fn folder(
+        &self,
+        folder: &Path,
+        before: &BTreeSet<&str>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Loaded>> {
         let entries = std::fs::read_dir(folder).map_err(Error::file("read", folder))?;
         let mut files: Vec<PathBuf> = entries
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -94,6 +107,8 @@ impl Loader<'_> {
                 .map_err(|error| named(error, &file));
             match component {
                 Ok(component) => loaded.push(component),
+                // One that is gone is no broken one.
+                Err(error) if before.contains(name.as_str()) && file.exists() => return Err(error),
                 Err(error) => warnings.push(format!("skipped {error}")),
             }
         }

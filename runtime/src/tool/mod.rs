@@ -23,6 +23,7 @@ mod renewed;
 mod schema_reach;
 mod schema_words;
 mod schema_work;
+mod taken;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

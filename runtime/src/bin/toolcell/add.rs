@@ -1,33 +1,35 @@
 //! `toolcell add`
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::json;
-use toolcell::config::{Config, Environment, Location, NewComponent, add_component, component_name};
+use toolcell::config::{
+    Config, Environment, Lock, Locked, NewComponent, Reference, add_component, component_name,
+};
 use toolcell::policy::{HttpGrant, StateScope};
 use toolcell::tool::builtin_bytes;
-use toolcell::{DirGrant, Grant, Runtime};
+use toolcell::{DirGrant, Grant};
 
+use crate::edited::Edited;
 use crate::inspected::{Checked, Terms, check_bytes};
-use crate::opened::Opened;
+use crate::pulling::{Puller, RegistryArgs};
 use crate::report::{grant_json, grant_lines, print_section};
 use crate::terminal::{Label, print_json, print_line, say};
-use crate::toolset::{dir_grant, is_trusted};
+use crate::toolset::dir_grant;
 
 /// Warnings that are shown in full.
 const SHOWN: usize = 5;
 
 #[derive(Args)]
 pub(crate) struct AddArgs {
-    /// The component, or builtin:NAME for a shipped one
-    #[arg(value_name = "FILE")]
+    /// The component: a file, builtin:NAME for a shipped one, or oci://HOST/REPOSITORY:TAG for one of a registry
+    #[arg(value_name = "FILE|OCI")]
     component: String,
-    /// Its name in the configuration; the default is the file's
-    #[arg(long)]
+    /// Its name in the configuration; the default is the file's, or the last part of the repository
+    #[arg(long, visible_alias = "as")]
     name: Option<String>,
     /// Grant it a folder, for reading unless `::rw` follows; may be repeated
     #[arg(long = "dir", value_name = "HOST::GUEST[::rw]")]
@@ -45,34 +47,38 @@ pub(crate) struct AddArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    registry: RegistryArgs,
 }
 
 pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitCode> {
-    let environment = Environment::of_process()?;
-    let Some(location) = environment.locate(args.config.as_deref())? else {
-        bail!("there is no toolcell.toml here or above; `toolcell init` writes one");
-    };
-    let before = Config::load(&location, &environment)?;
-    let was_trusted = is_trusted(&location, &before, &environment);
-    let checked = checked(&args.component, &environment)?;
+    let edited = Edited::open(args.config.as_deref())?;
+    let before = edited.config()?;
+    let was_trusted = edited.is_trusted(&before);
+    let checked = obtained(args, &edited.environment)?;
     if !checked.errors.is_empty() {
         bail!("{}: {}", args.component, checked.errors.join("; "));
     }
-    let folder = location.path.parent().unwrap_or(Path::new("/")).canonicalize()?;
-    let component = component(args, &environment, &folder)?;
-    let text =
-        std::fs::read_to_string(&location.path).with_context(|| format!("cannot read {}", location.label))?;
-    let added = add_component(&text, &component)?;
-    let (tools, grant) = loads(&added, &location, &environment, &component.name)?;
-    replace(&location.path, &added).with_context(|| format!("cannot write {}", location.label))?;
+    let folder = edited.location.path.parent().unwrap_or(Path::new("/")).canonicalize()?;
+    let component = component(args, &edited.environment, &folder)?;
+    let added = add_component(&edited.text, &component)?;
+    let lock =
+        checked.from.as_ref().map(|from| locked(&edited, &before, &component.name, from)).transpose()?;
+    let (tools, grant) = loads(&edited, &added, &component.name, lock.as_ref())?;
+    // First: an entry of no component does no harm, and a component without one is none.
+    if let Some(lock) = &lock {
+        edited.write_lock(lock)?;
+    }
+    edited.write(&added)?;
     if args.json {
         print_json(&json!({
-            "config": location.path, "name": component.name, "component": checked.to_json(), "tools": tools,
+            "config": edited.location.path, "name": component.name, "component": checked.to_json(), "tools": tools,
             "grant": grant_json(&grant),
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    print_line(format_args!("added {} to {}: {}", component.name, location.label, checked.what))?;
+    print_line(format_args!("added {} to {}: {}", component.name, edited.location.label, checked.what))?;
+    print_section("Locked", &checked.origin_lines())?;
     print_section("Tools", &[tools.join(", ")])?;
     print_section("Asks for", &checked.asks)?;
     print_section("Imports that are refused when used", &checked.imports)?;
@@ -80,24 +86,35 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitCode> {
     checked.warnings.iter().take(SHOWN).for_each(|warning| say(Label::Warning, warning));
     let more = checked.warnings.len().saturating_sub(SHOWN);
     if more > 0 {
-        say(Label::Note, format_args!("and {more} more; `toolcell check {}` shows them", args.component));
+        say(Label::Note, format_args!("and {more} more; `toolcell check` shows them"));
     }
-    after(&location, &environment, was_trusted)?;
+    edited.tell_of_trust(was_trusted)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A changed file is trusted no longer; said only if that takes something away.
-fn after(location: &Location, environment: &Environment, was_trusted: bool) -> anyhow::Result<()> {
-    let mut config = Config::load(location, environment)?;
-    if !is_trusted(location, &config, environment) {
-        let is_narrowed = !config.restrict_untrusted().is_empty();
-        if is_narrowed && was_trusted {
-            say(Label::Note, "the file has changed, so it is trusted no longer; run `toolcell trust` again");
-        } else if is_narrowed {
-            say(Label::Note, "not all of that holds until you run `toolcell trust`");
-        }
+/// The component, looked at; one of a registry is kept as well.
+fn obtained(args: &AddArgs, environment: &Environment) -> anyhow::Result<Checked> {
+    if Reference::is_meant(&args.component) {
+        let reference = reference(&args.component)?;
+        let puller = Puller::new(&args.registry, environment)?;
+        return puller.take(&puller.resolve(&reference)?);
     }
-    Ok(())
+    if args.registry.are_given() {
+        bail!("{} is of no registry; --plain-http and --ca are for one that is", args.component);
+    }
+    checked(&args.component, environment)
+}
+
+fn reference(written: &str) -> anyhow::Result<Reference> {
+    written.parse().map_err(|told| anyhow::anyhow!("`{written}` {told}"))
+}
+
+/// The lock with one more component, and without what is none any more.
+fn locked(edited: &Edited, config: &Config, name: &str, from: &Locked) -> anyhow::Result<Lock> {
+    let mut lock = edited.lock()?;
+    lock.retain(|name| config.components.iter().any(|component| component.name == name));
+    lock.insert(name, from.clone());
+    Ok(lock)
 }
 
 fn checked(component: &str, environment: &Environment) -> anyhow::Result<Checked> {
@@ -124,6 +141,11 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
     };
     let (path, suggested) = match args.component.strip_prefix("builtin:") {
         Some(name) => (args.component.clone(), Some(name.to_owned())),
+        None if Reference::is_meant(&args.component) => {
+            let reference = reference(&args.component)?;
+            let file = format!("{}.wasm", reference.suggested_name());
+            (reference.to_string(), component_name(Path::new(&file)))
+        }
         None => {
             let path = environment.working_directory.join(&args.component).canonicalize()?;
             let suggested = component_name(&path);
@@ -134,8 +156,7 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
             )
         }
     };
-    let name =
-        args.name.clone().or(suggested).context("the file's name cannot be a component's; give --name")?;
+    let name = args.name.clone().or(suggested).context("that name cannot be a component's; give --name")?;
     let component = args.allow_http.iter().cloned().fold(NewComponent::new(name, path), NewComponent::http);
     let component = component.state(args.state.unwrap_or_default());
     args.dirs.iter().try_fold(component, |component, dir| {
@@ -144,27 +165,18 @@ fn component(args: &AddArgs, environment: &Environment, folder: &Path) -> anyhow
     })
 }
 
-/// Whether the new text is a configuration whose tools all load; the component's tools, and what it is granted.
+/// Whether the new text is a configuration whose components all load; the component's tools, and what it is granted.
 fn loads(
+    edited: &Edited,
     text: &str,
-    location: &Location,
-    environment: &Environment,
     name: &str,
+    lock: Option<&Lock>,
 ) -> anyhow::Result<(Vec<String>, Grant)> {
-    let config = Config::parse(text, &location.path, &location.label, environment.home.as_deref())?;
+    let mut config = edited.parsed(text)?;
+    lock.into_iter().for_each(|lock| config.locked_by(lock));
     let component = config.components.iter().find(|component| component.name == name);
     let grant = component.map(|component| component.grant.clone()).unwrap_or_default();
-    let runtime = Opened::of(Runtime::builder().config(config).folders(environment.folders.clone()))?;
+    let runtime = edited.load(config, None)?;
     let tools = runtime.list().into_iter().filter(|tool| tool.component() == name);
     Ok((tools.map(|tool| tool.name().to_owned()).collect(), grant))
-}
-
-/// Replaces the file in one step, with its mode, through links.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let path = path.canonicalize()?;
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(path.metadata()?.permissions())?;
-    file.persist(&path)?;
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `toolcell approvals`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -16,6 +16,9 @@ use crate::toolset::Toolset;
 pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     verb: Verb,
+    /// The configuration whose approvals and servers are meant, instead of the one that is found
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -32,11 +35,8 @@ enum Verb {
         #[arg(required_unless_present = "pending")]
         id: Option<String>,
         /// Refuse all calls that wait
-        #[arg(long, conflicts_with_all = ["id", "config"])]
+        #[arg(long, conflicts_with = "id")]
         pending: bool,
-        /// The configuration that names the server, instead of the one that is found
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
     },
     /// Put a damaged list of approvals aside and begin anew
     Reset,
@@ -53,9 +53,6 @@ struct JsonArgs {
 struct AllowArgs {
     /// The identifier, as the error of the call names it; or mcp.SERVER or mcp.SERVER.TOOL
     id: String,
-    /// The configuration that names the server, instead of the one that is found
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
     /// For one call, within a day; the default
     #[arg(long, group = "scope")]
     once: bool,
@@ -77,7 +74,8 @@ impl ApprovalsArgs {
 }
 
 pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
-    let store = store()?;
+    let config = args.config.as_deref();
+    let store = store(config)?;
     match &args.verb {
         Verb::List(args) => list(&store, args.json)?,
         Verb::Pending(args) => pending(&store, args.json)?,
@@ -85,16 +83,16 @@ pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
             Some(_) if args.once || args.session || args.always || args.by_rule => {
                 bail!("a server's tool is approved as it is, until it changes; leave the scope out")
             }
-            Some(server) => server.allow(args.config.as_deref())?,
+            Some(server) => server.allow(config)?,
             None => allow(&store, args)?,
         },
         Verb::Revoke { id: None, .. } => {
             let refused = store.refuse_pending()?;
             print_line(format_args!("refused {}", counted(refused, "call")))?;
         }
-        Verb::Revoke { id: Some(id), config, .. } => {
+        Verb::Revoke { id: Some(id), .. } => {
             if let Some(server) = Server::of(id) {
-                server.revoke(config.as_deref())?;
+                server.revoke(config)?;
                 return Ok(ExitCode::SUCCESS);
             }
             if !store.revoke(id)? {
@@ -116,14 +114,14 @@ pub(crate) fn run(args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Where approvals are: in the store that the instances of this configuration's server share, or in this user's own folder.
-fn store() -> anyhow::Result<Approvals> {
+fn store(config: Option<&Path>) -> anyhow::Result<Approvals> {
     let environment = Environment::of_process()?;
     let own = Approvals::folder(environment.folders.approvals());
-    if environment.locate(None)?.is_none() {
+    if environment.locate(config)?.is_none() {
         return Ok(own);
     }
     #[cfg(feature = "http")]
-    if let Some(shared) = &Toolset::of_config(None)?.config.server.shared {
+    if let Some(shared) = &Toolset::of_config(config)?.config.server.shared {
         return Ok(Approvals::shared(shared.open()?));
     }
     Ok(own)

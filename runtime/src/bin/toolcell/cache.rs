@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use toolcell::Error;
-use toolcell::config::{Environment, HookKind};
+use toolcell::config::{Environment, HookKind, StoredComponents};
 use toolcell::sandbox::CompileCache;
 
 use crate::compiling::Compiling;
@@ -33,7 +33,11 @@ enum Verb {
         tools: Box<ToolsetArgs>,
     },
     /// Remove all compiled components
-    Clear,
+    Clear {
+        /// Remove what came from registries too; `toolcell update --locked` fetches it again
+        #[arg(long)]
+        components: bool,
+    },
 }
 
 impl CacheArgs {
@@ -41,7 +45,7 @@ impl CacheArgs {
         match &self.verb {
             Verb::List { json } => *json,
             Verb::Warm { tools } => tools.json,
-            Verb::Clear => false,
+            Verb::Clear { .. } => false,
         }
     }
 }
@@ -50,10 +54,14 @@ pub(crate) fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         Verb::List { json } => list(*json)?,
         Verb::Warm { tools } => warm(tools)?,
-        Verb::Clear => {
+        Verb::Clear { components } => {
             let cache = open()?;
             let removed = cache.clear().map_err(Error::file("clear", cache.path()))?;
             print_line(format_args!("removed {removed} compiled components"))?;
+            if *components {
+                let removed = stored()?.clear()?;
+                print_line(format_args!("removed {} of registries", counted(removed, "component")))?;
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -61,6 +69,10 @@ pub(crate) fn run(args: &CacheArgs) -> anyhow::Result<ExitCode> {
 
 fn open() -> anyhow::Result<CompileCache> {
     CompileCache::open(Environment::of_process()?.folders.compiled()).map_err(anyhow::Error::msg)
+}
+
+fn stored() -> anyhow::Result<StoredComponents> {
+    Ok(StoredComponents::at(Environment::of_process()?.folders.components()))
 }
 
 fn list(is_json: bool) -> anyhow::Result<()> {
@@ -78,16 +90,27 @@ fn list(is_json: bool) -> anyhow::Result<()> {
     }
     entries.sort();
     let (bytes, _) = cache.size().map_err(Error::file("read", cache.path()))?;
+    let stored = stored()?;
+    let (components, of_components) = stored.size()?;
     if is_json {
         let entries: Vec<_> =
             entries.iter().map(|(digest, bytes)| json!({ "digest": digest, "bytes": bytes })).collect();
-        return print_json(&json!({ "path": cache.path(), "bytes": bytes, "entries": entries }));
+        let registries = json!({ "path": stored.folder(), "bytes": of_components, "components": components });
+        return print_json(&json!({
+            "path": cache.path(), "bytes": bytes, "entries": entries, "registries": registries,
+        }));
     }
     for (digest, bytes) in &entries {
         print_line(format_args!("{bytes:>12}  {digest}"))?;
     }
     let count = counted(entries.len(), "compiled component");
-    Ok(print_line(format_args!("{count}, {bytes} bytes in {}", cache.path().display()))?)
+    print_line(format_args!("{count}, {bytes} bytes in {}", cache.path().display()))?;
+    if components > 0 {
+        let count = counted(components, "component");
+        let folder = stored.folder().display();
+        print_line(format_args!("{count} of registries, {of_components} bytes in {folder}"))?;
+    }
+    Ok(())
 }
 
 fn warm(args: &ToolsetArgs) -> anyhow::Result<()> {

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use toolcell::config::Source;
+use toolcell::config::{Source, StoredComponents};
 use toolcell::tool::builtin_bytes;
 use toolcell::{Limits, Tool, ToolComponent};
 
 use crate::inspected::{Checked, Terms, check_bytes};
 use crate::report::withheld_line;
 use crate::terminal::{Label, counted, print_json, print_line, say};
-use crate::toolset::ToolsetArgs;
+use crate::toolset::{ToolsetArgs, refuse_reference};
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 
 /// The file itself, or the components in a folder.
 fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    refuse_reference(path)?;
     let metadata = path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -107,6 +108,14 @@ fn check_toolset(args: &CheckArgs) -> anyhow::Result<ExitCode> {
                 Ok(bytes) => check_bytes(format!("builtin:{name}"), &bytes, &plain),
                 Err(error) => Checked::wrong(format!("builtin:{name}"), error.to_string()),
             }),
+            Source::Registry { reference, locked: Some(locked) } => {
+                let stored = StoredComponents::at(toolset.environment.folders.components());
+                let mut found = check_file(&stored.file(&locked.digest), &plain);
+                found.file = reference.to_string();
+                found.from = Some((**locked).clone());
+                checked.push(found);
+            }
+            // What is not locked is told where everything is loaded.
             _ => {}
         }
     }

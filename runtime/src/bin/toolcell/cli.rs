@@ -10,7 +10,7 @@ use crate::mcp;
 use crate::state;
 use crate::{
     add, approvals, audit, batch, build, cache, call, check, completions, config, describe, doctor, explain,
-    export, init, jsonl, list, new, output, pack, replay, test, trust, wit,
+    export, init, jsonl, list, new, output, pack, remove, replay, test, trust, update, wit,
 };
 
 /// Runs tools that a language model calls, each call in a WebAssembly cell of its own
@@ -27,6 +27,10 @@ pub(crate) enum Command {
     Init(init::InitArgs),
     /// Add a component to toolcell.toml, showing what it asks for and what it gets
     Add(add::AddArgs),
+    /// Take a component out of toolcell.toml
+    Remove(remove::RemoveArgs),
+    /// Take components of registries as they are there now, or fetch what is locked
+    Update(update::UpdateArgs),
     /// List the tools
     List(list::ListArgs),
     /// Show everything about one tool: arguments, result, grants, limits
@@ -84,6 +88,8 @@ impl Command {
     pub fn is_json(&self) -> bool {
         match self {
             Self::Add(args) => args.json,
+            Self::Remove(args) => args.json,
+            Self::Update(args) => args.json,
             Self::List(args) => args.tools.json,
             Self::Describe(args) => args.tools.json,
             Self::Call(args) => args.tools.json,
@@ -110,6 +116,8 @@ impl Command {
         match self {
             Self::Init(args) => init::run(&args),
             Self::Add(args) => add::run(&args),
+            Self::Remove(args) => remove::run(&args),
+            Self::Update(args) => update::run(&args),
             Self::List(args) => list::run(&args),
             Self::Describe(args) => describe::run(&args),
             Self::Call(args) => call::run(&args),

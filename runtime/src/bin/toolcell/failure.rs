@@ -10,6 +10,9 @@ use crate::terminal::{Label, print_json, quiet, say, say_plain};
 /// Usage or configuration is wrong.
 const WRONG: u8 = 2;
 
+/// Nothing is wrong, and it may go well later.
+const LATER: u8 = 7;
+
 /// A fault of toolcell or of this machine.
 const FAULT: u8 = 70;
 
@@ -18,6 +21,8 @@ pub(crate) fn report(error: &anyhow::Error, is_json: bool) -> ExitCode {
     let library = error.downcast_ref::<Error>();
     let (kind, code) = match library {
         Some(Error::Sandbox { .. }) => ("internal", FAULT),
+        Some(Error::Registry { is_temporary: true, .. }) => ("unavailable", LATER),
+        Some(Error::Registry { .. }) => ("registry", WRONG),
         Some(_) => ("configuration", WRONG),
         None => ("usage", WRONG),
     };
@@ -52,6 +57,7 @@ fn address(error: &Error) -> Option<(&'static str, &str)> {
         Error::Config { at, .. } => Some(("at", at)),
         Error::Grant { setting, .. } | Error::Limit { setting, .. } => Some(("setting", setting)),
         Error::Component { subject, .. } => Some(("subject", subject)),
+        Error::Registry { reference, .. } => Some(("reference", reference)),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toolcell::config::{ComponentConfig, Source, Stamp, ensure_private, shipped_file};
+use toolcell::config::{ComponentConfig, Source, Stamp, StoredComponents, ensure_private, shipped_file};
 
 use crate::opened::Opened;
 use crate::toolset::Toolset;
@@ -84,6 +84,9 @@ fn only<'a>(index: &Index, keys: &[(&'a ComponentConfig, String)], tool: &str) -
 fn key(toolset: &Toolset, component: &ComponentConfig) -> Option<String> {
     let file = match &component.source {
         Source::File(path) => path.clone(),
+        Source::Registry { locked, .. } => {
+            StoredComponents::at(toolset.environment.folders.components()).file(&locked.as_ref()?.digest)
+        }
         Source::Builtin(name) => shipped_file(name).or_else(|| std::env::current_exe().ok())?,
         _ => return None,
     };

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use toolcell::Grant;
 use toolcell::call::LimitHit;
+use toolcell::config::Locked;
 use toolcell::limits::EffectiveLimits;
 use toolcell::schema::{Signature, tool_name};
 use toolcell::tool::inspect::{Inspection, check_code, classify_imports, inspect, lints};
@@ -16,6 +17,8 @@ use crate::terminal::print;
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pub file: String,
+    /// What it was in its registry, if it is of one.
+    pub from: Option<Locked>,
     /// What it is, in words.
     pub what: String,
     pub tools: Vec<String>,
@@ -34,10 +37,30 @@ impl Checked {
     }
 
     pub fn to_json(&self) -> Value {
-        json!({
+        let mut document = json!({
             "file": self.file, "what": self.what, "tools": self.tools, "asks": self.asks,
             "imports": self.imports, "errors": self.errors, "warnings": self.warnings,
-        })
+        });
+        if let (Some(document), Some(from)) = (document.as_object_mut(), &self.from) {
+            let Locked { reference, manifest, digest, bytes, .. } = from;
+            let registry = json!({
+                "reference": reference.to_string(), "manifest": manifest.to_string(), "digest": digest.to_string(),
+                "bytes": bytes, "signature": "unverified",
+            });
+            document.insert("registry".to_owned(), registry);
+        }
+        document
+    }
+
+    /// What is known of where it comes from, and what is not; nothing of a file.
+    pub fn origin_lines(&self) -> Vec<String> {
+        let Some(Locked { manifest, digest, .. }) = &self.from else { return Vec::new() };
+        vec![
+            format!("manifest: {manifest}"),
+            format!("content: {digest}"),
+            "signature: unverified; the digests say that it is what the registry gave, not who made it"
+                .to_owned(),
+        ]
     }
 
     /// One line for a file that is no tool, a few for one that is.
@@ -46,6 +69,9 @@ impl Checked {
             return print(format!("{}: error: {error}\n", self.file));
         }
         let mut text = format!("{}: {}\n", self.file, self.what);
+        for line in self.origin_lines() {
+            text.push_str(&format!("  {line}\n"));
+        }
         if !self.tools.is_empty() {
             text.push_str(&format!("  tools: {}\n", self.tools.join(", ")));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use toolcell::config::{ComponentConfig, Config, Environment, How, Location};
+use toolcell::config::{ComponentConfig, Config, Environment, How, Location, Reference};
 use toolcell::limits::Origin;
 use toolcell::output::OutputStore;
 use toolcell::policy::{Approvals, Approver, HttpGrant, Pins, StateScope, TrustStore};
@@ -150,6 +150,7 @@ impl ToolsetArgs {
             let mut component = match path.to_str().and_then(|path| path.strip_prefix("builtin:")) {
                 Some(name) => ToolComponent::builtin(name),
                 None => {
+                    refuse_reference(path)?;
                     let absolute = environment.working_directory.join(path);
                     absolute
                         .metadata()
@@ -217,6 +218,17 @@ pub(crate) fn is_trusted(location: &Location, config: &Config, environment: &Env
             say(Label::Warning, error);
             false
         })
+}
+
+/// Refuses what is a component of a registry: nothing is fetched for a call.
+pub(crate) fn refuse_reference(path: &Path) -> anyhow::Result<()> {
+    match path.to_str().is_some_and(Reference::is_meant) {
+        true => bail!(
+            "{}: `toolcell add` takes components from registries, shows what they are, and locks them",
+            path.display()
+        ),
+        false => Ok(()),
+    }
 }
 
 /// Reads `HOST::GUEST`, `HOST::GUEST::rw` or `HOST::GUEST::ro`.

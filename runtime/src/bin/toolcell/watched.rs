@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toolcell::ToolComponent;
-use toolcell::config::{Config, Environment, Location, Source, Stamp};
+use toolcell::config::{Config, Environment, Location, Lock, Source, Stamp, StoredComponents};
 use toolcell::policy::{Secret, SecretSource};
 
 #[cfg(all(feature = "mcp", feature = "http"))]
@@ -49,6 +49,7 @@ impl Watched {
         self.components.iter().for_each(|component| add_source(&component.config().source, &mut paths));
         for config in [Some(&self.config), self.refused.as_ref()].into_iter().flatten() {
             add_files(config, &mut paths);
+            add_registries(config, &StoredComponents::at(folders.components()), &mut paths);
             #[cfg(all(feature = "mcp", feature = "http"))]
             if let Some(access) = &self.access {
                 paths.extend(access.paths(&config.server));
@@ -74,6 +75,15 @@ fn add_files(config: &Config, paths: &mut Vec<PathBuf>) {
         paths.extend_from_slice(server.code());
         add_secrets(server.secrets.values(), paths);
     }
+}
+
+/// What decides which components of registries there are: the lock file, and what is kept of them.
+fn add_registries(config: &Config, stored: &StoredComponents, paths: &mut Vec<PathBuf>) {
+    paths.extend(config.file.as_deref().filter(|_| config.has_registries()).map(Lock::path_for));
+    paths.extend(config.components.iter().filter_map(|component| match &component.source {
+        Source::Registry { locked, .. } => Some(stored.file(&locked.as_ref()?.digest)),
+        _ => None,
+    }));
 }
 
 /// The folders that a configuration grants and that are not there. Of those that are, everything may change.

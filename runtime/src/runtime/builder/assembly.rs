@@ -1,5 +1,6 @@
 //! From the settings of a builder to a runtime.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, RwLock};
 
 use super::super::admission::Door;
@@ -8,7 +9,7 @@ use super::super::loading::Loading;
 use super::super::reload::{Source, components, load_components, policy_warnings, servers};
 use super::super::{Loaded, Runtime, Shared, Terms};
 use super::RuntimeBuilder;
-use crate::config::{ComponentConfig, Config, Environment};
+use crate::config::{ComponentConfig, Config, Environment, StoredComponents};
 use crate::error::{Error, Result};
 use crate::limits::{Limit, Limits};
 use crate::output::OutputStore;
@@ -49,6 +50,7 @@ impl RuntimeBuilder {
         let mut all = self.config.clone();
         all.components = components.iter().map(|component| component.config.clone()).collect();
         all.check_write_grants(&folders)?;
+        all.check_shared_state()?;
         let (policies, configured_hooks) = self.source.policies(&self.config)?;
         let audit = self.config.audit.as_ref().map(|audit| audit.open(&folders)).transpose()?;
         self.inactive.extend(self.config.inactive_groups.iter().cloned());
@@ -57,9 +59,10 @@ impl RuntimeBuilder {
             limits: self.config.limits.clone(),
             over: self.over.clone(),
             sandbox: Arc::clone(&sandbox),
+            stored: StoredComponents::at(folders.components()),
             running: Running::default(),
         };
-        let mut tools = load_components(components, &self.source, &loading, &mut warnings)?;
+        let mut tools = load_components(components, &self.source, &loading, &BTreeSet::new(), &mut warnings)?;
         let mut natives = Vec::new();
         for native in std::mem::take(&mut self.natives) {
             natives.push(Arc::new(loading.native(native)?));

@@ -103,9 +103,26 @@ fn arguments_are_bounded_in_size_and_depth() {
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(accept_arguments(value, bounds, mode).is_ok(), fits, "{text}");
     }
-    let deep = format!("{{\"a\":{}", "[".repeat(1 << 20));
+    let deep = format!("{{\"a\":{}", "[".repeat(1 << 19));
     let error = parse_arguments(&deep, Bounds { depth: 10_000, ..Bounds::default() }, mode).unwrap_err();
     assert!(error.to_string().contains("deeper than 120 levels"), "{error}");
+}
+
+#[test]
+fn a_text_of_many_values_is_not_read() {
+    let mode = RepairMode::Json;
+    let ones = |count: usize| format!("{{\"a\":[{}1]}}", "1,".repeat(count));
+    let told = |text: &str| parse_arguments(text, Bounds::default(), mode).map_err(|error| error.to_string());
+    let error = told(&ones(1 << 20)).unwrap_err();
+    assert!(error.contains("more than 1048576 values"), "{error}");
+    assert!(told(&ones((1 << 20) - 10)).is_ok());
+    // In an object that is encoded twice, and in many small ones.
+    let twice = format!("{{\"a\":{}}}", json!(ones(1 << 20)));
+    assert!(told(&twice).unwrap().0["a"].is_string());
+    assert!(told(&format!("[{}{{}}]", "{},".repeat(1 << 20))).unwrap_err().contains("values"));
+    // Commas in strings are none.
+    let text = json!({ "a": format!("\"[{{{}", ",\\".repeat(2 << 20)) }).to_string();
+    assert!(told(&text).is_ok());
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Connection {
     async fn line(&mut self, line: Line) {
         self.line_bytes = if let Line::Whole(line) = &line { line.len() } else { 0 };
         let request = match line {
-            Line::Whole(line) => read::request(line),
+            Line::Whole(line) => read::request_aside(line).await,
             Line::TooLong => Err(Refused {
                 id: None,
                 kind: Refusal::Unreadable,

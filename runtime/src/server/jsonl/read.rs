@@ -35,6 +35,22 @@ fn bounded(message: &str) -> String {
     clean(message).chars().take(MAX_MESSAGE).collect()
 }
 
+/// A longer line is read on a thread that may take its time: meanwhile others go on.
+const LONG: usize = 64 << 10;
+
+/// Reads a request as [`request`] does, without keeping others waiting.
+pub(super) async fn request_aside(line: Vec<u8>) -> Result<Request, Refused> {
+    if line.len() <= LONG {
+        return request(line);
+    }
+    let failed = |_| Refused {
+        id: None,
+        kind: Refusal::Unreadable,
+        message: "toolcell itself failed, which is a fault to be reported".to_owned(),
+    };
+    tokio::task::spawn_blocking(move || request(line)).await.unwrap_or_else(|error| Err(failed(error)))
+}
+
 /// Reads the request that `line` is.
 pub(super) fn request(line: Vec<u8>) -> Result<Request, Refused> {
     let unreadable = |message: String| Refused { id: None, kind: Refusal::Unreadable, message };
@@ -77,6 +93,9 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     }
     let bounds = Bounds { bytes: text.len(), depth: DEPTH };
     let read = parse_arguments(text, bounds, RepairMode::Off);
+    if let Err(ParseError::TooMany { max }) = read {
+        return Err(format!("the line has more than {max} values"));
+    }
     if let (Err(_), Some(batch)) = (&read, batch(text)) {
         return Ok(batch);
     }

@@ -13,7 +13,8 @@ use super::approval::{Asked, Form, asking};
 use super::client::{Parked, Resumed};
 use super::connection::{Connection, Running};
 use super::frame::{INVALID_PARAMS, Refusal};
-use super::shared::{About, Unsealed};
+use super::room::Arrival;
+use super::shared::{About, SILENT, Unsealed};
 use super::speech::Speech;
 use super::version::Terms;
 use super::writer::Writer;
@@ -52,10 +53,18 @@ pub(super) struct Given {
 pub(super) struct Started {
     pub calling: Calling,
     pub call: ToolCall,
+    /// What its message takes up.
+    pub arrival: Option<Arrival>,
 }
 
 impl Started {
+    /// Counts what it came with until it has ended, also while it waits for its client to come back.
+    pub fn holding(self, arrival: Option<Arrival>) -> Self {
+        Self { arrival, ..self }
+    }
+
     pub async fn run(self) {
+        let _arrival = self.arrival;
         self.calling.run(self.call).await;
     }
 }
@@ -128,10 +137,17 @@ impl Calling {
         let form = Form::new(&asked.question, self.connection.client.answers);
         if let Some(Given { unsealed, answer }) = self.given.take()
             && unsealed.is_about(form.digest())
-            && shared.use_up(&unsealed).await
         {
-            let _ = asked.answered.send(form.answer(answer.as_ref()));
-            return None;
+            let answer = match shared.use_up(&unsealed).await {
+                Some(true) => Some(form.answer(answer.as_ref())),
+                Some(false) => None,
+                // Whether it was given before is not known.
+                None => Some(Answer::Deny(Some(SILENT.to_owned()))),
+            };
+            if let Some(answer) = answer {
+                let _ = asked.answered.send(answer);
+                return None;
+            }
         }
         let about = About {
             tool: &self.name,

@@ -10,10 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::approval::Answers;
 use super::connection::Running;
+use super::frame::{INTERNAL_ERROR, Refusal};
 use super::outputs;
 #[cfg(feature = "http")]
-use super::room::{OF_ONE, Room};
-use super::shared::Shared;
+use super::room::OF_ONE;
+use super::room::{ARRIVING, Room};
+use super::shared::{SILENT, Shared};
 use crate::call::Outcome;
 use crate::error::{Error, Result};
 use crate::output::Handle;
@@ -41,6 +43,8 @@ pub(super) struct Client {
     /// Where what is for it waits to be written, if its connections have none of their own.
     #[cfg(feature = "http")]
     pub room: Room,
+    /// What its large messages take up that are worked on.
+    pub arrivals: Room,
     outputs: Mutex<Vec<outputs::Kept>>,
     /// By the state that the client was given.
     parked: Mutex<HashMap<String, Parked>>,
@@ -92,6 +96,7 @@ impl Client {
             shared: None,
             #[cfg(feature = "http")]
             room: Room::new(OF_ONE),
+            arrivals: Room::new(ARRIVING),
             outputs: Mutex::default(),
             parked: Mutex::default(),
         }
@@ -105,10 +110,10 @@ impl Client {
         self
     }
 
-    /// Lets what is for it wait in this room.
+    /// Lets what is for it wait in this room, and counts what comes of it into that one.
     #[cfg(feature = "http")]
-    pub fn within(mut self, room: Room) -> Self {
-        self.room = room;
+    pub fn within(mut self, room: Room, arrivals: Room) -> Self {
+        (self.room, self.arrivals) = (room, arrivals);
         self
     }
 
@@ -153,16 +158,16 @@ impl Client {
     }
 
     /// The full outputs that can be read. Waits for a store that instances share.
-    pub fn outputs(&self) -> Value {
-        let Some(shared) = &self.shared else { return outputs::list(&lock(&self.outputs)) };
-        let mut kept: Vec<_> = shared
-            .outputs(self.session.name())
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|kept| outputs::Kept::read(kept))
-            .collect();
+    ///
+    /// # Errors
+    /// When that store cannot be asked.
+    pub fn outputs(&self) -> std::result::Result<Value, Refusal> {
+        let Some(shared) = &self.shared else { return Ok(outputs::list(&lock(&self.outputs))) };
+        let kept = shared.outputs(self.session.name());
+        let kept = kept.map_err(|_| Refusal::new(INTERNAL_ERROR, SILENT))?;
+        let mut kept: Vec<_> = kept.iter().filter_map(|kept| outputs::Kept::read(kept)).collect();
         kept.reverse();
-        outputs::list(&kept)
+        Ok(outputs::list(&kept))
     }
 
     /// Keeps a call until its client comes back with the state that this returns.

@@ -12,8 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::approval::Form;
 use super::calling::{Calling, Given, Started};
 use super::client::{Client, Resumed};
-use super::frame::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, Refusal, read};
+use super::frame::{
+    INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, Refusal, echo_of, read_aside,
+};
 use super::lines::{Line, MAX_LINE};
+use super::room::Arrival;
 use super::shared::About;
 use super::speech::Level;
 use super::version::{HANDSHAKE, NEWEST_HANDSHAKE, Terms};
@@ -116,15 +119,20 @@ impl Connection {
         if line.is_blank() {
             return None;
         }
+        let mut arrival = Arrival::in_room(&self.client.arrivals);
         let message = match line {
-            Line::Whole(line) => read(&line),
+            Line::Whole(line) if !arrival.has_come(line.len()) => {
+                let told = "messages of this client that are worked on take up too much; send it again when some are answered";
+                Err((echo_of(&line), Refusal::new(INVALID_REQUEST, told)))
+            }
+            Line::Whole(line) => read_aside(line).await,
             Line::TooLong(echo) => {
                 let told = format!("the message is longer than {MAX_LINE} bytes");
                 Err((echo, Refusal::new(INVALID_REQUEST, told)))
             }
         };
         match message {
-            Ok(message) => self.receive(message, writer).await,
+            Ok(message) => Some(self.receive(message, writer).await?.holding(Some(arrival))),
             Err((echo, refusal)) => {
                 writer.send_refusal(refusal, &echo).await;
                 None
@@ -199,7 +207,7 @@ impl Connection {
             "ping" if !is_current => Ok(json!({})),
             "logging/setLevel" if !is_current => self.set_level(params),
             "tools/list" => lists::tools(&self.client.session, params, terms),
-            "resources/list" => Ok(answer::listed(self.client.outputs(), terms)),
+            "resources/list" => self.client.outputs().map(|listed| answer::listed(listed, terms)),
             "resources/templates/list" => Ok(answer::listed(outputs::templates(), terms)),
             "resources/read" => outputs::read(&self.client.session, &self.client.runtime, params, terms),
             _ => Err(Refusal::new(METHOD_NOT_FOUND, format!("there is no method `{}`", printable(method)))),
@@ -265,7 +273,7 @@ impl Connection {
             given,
             put_off: None,
         };
-        Ok(Some(Started { calling, call }))
+        Ok(Some(Started { calling, call, arrival: None }))
     }
 
     /// Notes that a call runs. Of two with one identifier, the answers could not be told apart.

@@ -80,16 +80,34 @@ impl Refusal {
     }
 }
 
+/// A longer message is read on a thread that may take its time: meanwhile others go on.
+const LONG: usize = 64 << 10;
+
+/// Reads a message as [`read`] does, without keeping others waiting.
+///
+/// # Errors
+/// As [`read`].
+pub(super) async fn read_aside(line: impl AsRef<[u8]> + Send + 'static) -> Result<Message, (Echo, Refusal)> {
+    if line.as_ref().len() <= LONG {
+        return read(line.as_ref());
+    }
+    let reading = tokio::task::spawn_blocking(move || read(line.as_ref()));
+    reading.await.unwrap_or_else(|_| Err((Echo::default(), Refusal::internal())))
+}
+
+/// The identifier of a message that is not read.
+pub(super) fn echo_of(line: &[u8]) -> Echo {
+    let mut scan = IdScan::default();
+    scan.feed(line);
+    scan.echo()
+}
+
 /// Reads a line, strictly: a key that is there twice would be read in two ways.
 ///
 /// # Errors
 /// With the id, as far as one could be read.
 pub(super) fn read(line: &[u8]) -> Result<Message, (Echo, Refusal)> {
-    let found = || {
-        let mut scan = IdScan::default();
-        scan.feed(line);
-        scan.echo()
-    };
+    let found = || echo_of(line);
     let text = std::str::from_utf8(line)
         .map_err(|_| (found(), Refusal::new(PARSE_ERROR, "the message is not valid UTF-8")))?;
     if text.trim().is_empty() {
@@ -101,6 +119,10 @@ pub(super) fn read(line: &[u8]) -> Result<Message, (Echo, Refusal)> {
         Err(ParseError::Syntax { problem, column, .. }) => {
             let told = format!("the message is not valid JSON: {problem} at column {column}");
             Err((found(), Refusal::new(PARSE_ERROR, told)))
+        }
+        Err(ParseError::TooMany { max }) => {
+            let told = format!("the message has more than {max} values");
+            Err((found(), Refusal::new(INVALID_REQUEST, told)))
         }
         Err(ParseError::TooDeep { max }) => {
             let told = format!("the message nests deeper than {max} levels");

@@ -17,6 +17,10 @@ use sha2::{Digest as _, Sha256};
 use crate::schema::sorted;
 use crate::shared::SharedStore;
 
+/// What is answered while the store cannot be asked.
+pub(super) const SILENT: &str =
+    "the store that the instances of this server share cannot be reached; try again later";
+
 /// How long a client may take to come back, as long as a call may take by default.
 const LIFE: Duration = Duration::from_mins(10);
 
@@ -94,12 +98,12 @@ impl Shared {
         (u64::from_be_bytes(*until) > now()).then_some(Unsealed { question: *question, number: *number })
     }
 
-    /// Uses a box up, on whatever instance: whether nobody has before.
-    pub async fn use_up(&self, unsealed: &Unsealed) -> bool {
+    /// Uses a box up, on whatever instance: whether nobody has before; nothing where the store cannot be asked.
+    pub async fn use_up(&self, unsealed: &Unsealed) -> Option<bool> {
         let number: String = unsealed.number.iter().map(|byte| format!("{byte:02x}")).collect();
         let store = Arc::clone(&self.store);
         let taking = tokio::task::spawn_blocking(move || store.take(&format!("state:{number}"), LIFE));
-        matches!(taking.await, Ok(Ok(true)))
+        taking.await.ok()?.ok()
     }
 
     /// Notes an output of a session, to be listed.

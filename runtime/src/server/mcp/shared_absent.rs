@@ -4,6 +4,9 @@ use std::io;
 
 use serde_json::Value;
 
+/// What would be answered while a store cannot be asked.
+pub(super) const SILENT: &str = "";
+
 /// Nothing, of which there is none.
 pub(super) enum Shared {}
 
@@ -27,7 +30,7 @@ impl Shared {
         match *self {}
     }
 
-    pub async fn use_up(&self, _: &Unsealed) -> bool {
+    pub async fn use_up(&self, _: &Unsealed) -> Option<bool> {
         match *self {}
     }
 

@@ -58,7 +58,7 @@ fn components_that_cannot_work_are_refused() {
 
     [component.a]
     path = "https://example.org/a.wasm"
-      → toolcell.toml:2: `component.a.path`: this version does not load from `https://`; give a file or `builtin:NAME`
+      → toolcell.toml:2: `component.a.path`: this version does not load from `https://`; give a file, `builtin:NAME` or `oci://HOST/REPOSITORY:TAG`
 
     [component.a]
     path = "tool.wasm"

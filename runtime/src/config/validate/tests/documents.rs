@@ -119,12 +119,12 @@ fn unknown_keys_are_refused_with_the_nearest() {
 #[test]
 fn places_that_are_not_loaded_from_are_refused() {
     insta::assert_snapshot!(refusals(&[
-        "[component.a]\npath = \"oci://example.org/tool:1\"",
+        "[component.a]\npath = \"oci://example.org\"",
     ]), @r#"
 
     [component.a]
-    path = "oci://example.org/tool:1"
-      → toolcell.toml:2: `component.a.path`: this version does not load from `oci://`; give a file or `builtin:NAME`
+    path = "oci://example.org"
+      → toolcell.toml:2: `component.a.path`: names no repository; write for example `oci://ghcr.io/owner/tool:1.0`
     "#);
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use super::exchange::Hold;
+use super::newcomers::Visit;
 use crate::server::mcp::room::Space;
 use crate::server::mcp::writer::Outgoing;
 
@@ -30,14 +31,14 @@ pub(super) struct Events {
     quiet: Interval,
     is_over: bool,
     /// Given back with the stream.
-    _hold: Hold,
+    hold: Hold,
 }
 
 impl Events {
     pub fn new(first: Option<Outgoing>, messages: Receiver<Outgoing>, hold: Hold) -> Self {
         let mut quiet = interval_at(tokio::time::Instant::now() + QUIET, QUIET);
         quiet.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { first, messages, quiet, is_over: false, _hold: hold }
+        Self { first, messages, quiet, is_over: false, hold }
     }
 
     fn event(&mut self, message: Outgoing) -> Bytes {
@@ -63,6 +64,45 @@ impl Events {
             // A comment, which is no event.
             Poll::Pending => self.quiet.poll_tick(context).map(|_| Some(Bytes::from_static(b": \n\n"))),
         }
+    }
+}
+
+impl Reply {
+    /// Whether it is a stream for what belongs to no request.
+    pub fn listens(&self) -> bool {
+        matches!(self, Self::Events(events) if events.hold.listens)
+    }
+}
+
+/// The body of a response, and that its request is not answered until all of it is written.
+pub(super) struct Visited {
+    reply: Reply,
+    _visit: Visit,
+}
+
+impl Visited {
+    pub fn new(reply: Reply, visit: Visit) -> Self {
+        Self { reply, _visit: visit }
+    }
+}
+
+impl Body for Visited {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.reply).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.reply.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.reply.size_hint()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::server::mcp::approval::Answers;
 use crate::server::mcp::client::{Client, Observer};
-use crate::server::mcp::room::Room;
+use crate::server::mcp::room::{ARRIVING, Room};
 use crate::server::mcp::shared::Shared;
 
 /// A principal. Without tokens there is one, whoever asks.
@@ -104,7 +104,8 @@ impl Caller {
             None => session,
         };
         let client = Client::new(runtime.clone(), session).observed(observer, end).shared(shared);
-        let client = client.within(room).answering(Answers::of_principal(principal.as_deref()));
+        let client =
+            client.within(room, Room::new(ARRIVING)).answering(Answers::of_principal(principal.as_deref()));
         Self { principal, client: Arc::new(client), places }
     }
 }

@@ -11,7 +11,7 @@ use hyper::body::{Body as _, Bytes, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::body::Reply;
+use super::body::{Reply, Visited};
 use super::caller::Caller;
 use super::exchange::Hold;
 use super::guard::one;
@@ -21,7 +21,8 @@ use super::newcomers::Newcomer;
 use super::reply::Health;
 use super::{era, reply};
 use crate::config::MAX_BODY;
-use crate::server::mcp::frame::{Message, read};
+use crate::server::mcp::frame::{Message, read_aside};
+use crate::server::mcp::room::Arrival;
 
 /// Where the protocol is spoken.
 pub(super) const PATH: &str = "/mcp";
@@ -32,13 +33,21 @@ impl Server {
         self: Arc<Self>,
         request: Request<Incoming>,
         newcomer: Arc<Newcomer>,
-    ) -> Result<Response<Reply>, Infallible> {
+    ) -> Result<Response<Visited>, Infallible> {
+        let mut visit = newcomer.visit();
         let response = self.route(request, &newcomer).await;
         self.metrics.responded(response.status().as_u16());
-        Ok(response)
+        if response.body().listens() {
+            visit.listens();
+        }
+        Ok(response.map(|reply| Visited::new(reply, visit)))
     }
 
-    async fn route(self: &Arc<Self>, request: Request<Incoming>, newcomer: &Newcomer) -> Response<Reply> {
+    async fn route(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        newcomer: &Arc<Newcomer>,
+    ) -> Response<Reply> {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         match request.uri().path() {
             // They say nothing that depends on who asks, and probes name any host.
@@ -53,8 +62,8 @@ impl Server {
             Err(told) => return reply::refuse(StatusCode::FORBIDDEN, &told),
         };
         let caller = door.caller(request.headers());
-        if caller.is_some() {
-            newcomer.is_one_of_us();
+        if let Some(caller) = &caller {
+            self.newcomers.know(newcomer, caller.principal.as_deref());
         }
         reply::readable(self.guarded(request, caller).await, origin.as_deref())
     }
@@ -91,11 +100,12 @@ impl Server {
             return reply::refuse(StatusCode::NOT_ACCEPTABLE, told);
         }
         let Some(receiving) = taken(&caller.places.messages) else { return too_many_requests() };
-        let bytes = match self.received(body).await {
+        let mut arrival = Arrival::in_room(&caller.client.arrivals);
+        let bytes = match self.received(body, &mut arrival).await {
             Ok(bytes) => bytes,
             Err(refusal) => return refusal,
         };
-        let message = match read(&bytes) {
+        let message = match read_aside(bytes.clone()).await {
             Ok(message) => message,
             Err((echo, refusal)) => return reply::unread(StatusCode::BAD_REQUEST, refusal, &echo),
         };
@@ -116,7 +126,8 @@ impl Server {
             // A call may wait for it.
             Message::Notification { .. } | Message::Response { .. } => receiving,
         };
-        let hold = Hold { _place: Some(place), session: None };
+        let listens = matches!(&message, Message::Request { method, .. } if method == "subscriptions/listen");
+        let hold = Hold { _place: Some(place), session: None, listens, arrival: Some(arrival) };
         if era::is_current(&parts.headers) {
             return self.alone(&parts.headers, caller, message, hold).await;
         }
@@ -134,8 +145,8 @@ impl Server {
         }
     }
 
-    /// The body, if it is neither too long nor too slow.
-    async fn received(&self, body: Incoming) -> Result<Bytes, Response<Reply>> {
+    /// The body, if it is neither too long nor too slow, and there is room for it among what its principal has under way.
+    async fn received(&self, body: Incoming, arrival: &mut Arrival) -> Result<Bytes, Response<Reply>> {
         let most = self.settings.max_body;
         let too_long = || {
             let told = match most < MAX_BODY {
@@ -150,8 +161,11 @@ impl Server {
             return Err(too_long());
         }
         let limited = Limited::new(body, usize::try_from(most).unwrap_or(usize::MAX));
-        match timeout(self.settings.body_timeout, limited.collect()).await {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        match timeout(self.settings.body_timeout, collected(limited, arrival)).await {
+            Ok(Ok(Some(bytes))) => Ok(bytes),
+            Ok(Ok(None)) => Err(reply::too_many(
+                "messages of this principal that are worked on take up too much; send it again when some are answered",
+            )),
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
             Ok(Err(_)) => Err(reply::refuse(StatusCode::BAD_REQUEST, "the message did not come whole")),
             Err(_) => Err(reply::refuse(StatusCode::REQUEST_TIMEOUT, "the message took too long to come")),
@@ -244,6 +258,21 @@ impl Server {
         reply::text(StatusCode::OK, "text/plain; version=0.0.4", self.metrics.text(&now))
     }
 }
+
+/// A body as it comes; none once there is no room for more of it.
+async fn collected(mut body: Limited<Incoming>, arrival: &mut Arrival) -> Result<Option<Bytes>, BoxError> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if !arrival.has_come(bytes.len().saturating_add(data.len())) {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(Some(bytes.into()))
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A place, if one is free.
 fn taken(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {

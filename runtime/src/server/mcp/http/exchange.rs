@@ -16,6 +16,7 @@ use super::{era, reply};
 use crate::server::mcp::changes;
 use crate::server::mcp::connection::Connection;
 use crate::server::mcp::frame::Message;
+use crate::server::mcp::room::Arrival;
 use crate::server::mcp::writer::{Outgoing, Writer};
 
 /// What a request takes up until its answer is sent.
@@ -24,6 +25,10 @@ pub(super) struct Hold {
     /// Its place among those of its principal.
     pub _place: Option<OwnedSemaphorePermit>,
     pub session: Option<InUse>,
+    /// Whether it is a request that only listens.
+    pub listens: bool,
+    /// What its message takes up; a call has it for as long as it goes on.
+    pub arrival: Option<Arrival>,
 }
 
 impl Server {
@@ -33,7 +38,7 @@ impl Server {
         headers: &http::HeaderMap,
         caller: &Caller,
         message: Message,
-        hold: Hold,
+        mut hold: Hold,
     ) -> Response<Reply> {
         let (id, method) = match &message {
             Message::Request { id, method, params } => {
@@ -56,7 +61,7 @@ impl Server {
         let connection = Arc::new(Connection::new(Arc::clone(&caller.client), listener.clone()));
         // Whoever has heard that it is told misses nothing from then on.
         let watching = listener.as_ref().map(|_| changes::watch(Arc::clone(&connection)));
-        self.start(&connection, message, &writer).await;
+        self.start(&connection, message, &writer, hold.arrival.take()).await;
         if let Some(watching) = watching.filter(|_| connection.is_subscribed(&id)) {
             self.spawn(subscription(watching, Arc::clone(&connection), writer.clone(), Arc::clone(self)));
         }
@@ -80,7 +85,7 @@ impl Server {
         let owner = caller.principal.as_deref();
         let connection = Arc::new(Connection::new(Arc::new(self.client(&id, caller)), None));
         let (writer, outgoing) = Writer::channel(&connection.client.room);
-        self.start(&connection, message, &writer).await;
+        self.start(&connection, message, &writer, hold.arrival.take()).await;
         drop(writer);
         if !connection.is_open() {
             return first(outgoing, hold, false).await;
@@ -118,7 +123,7 @@ impl Server {
             _ => None,
         };
         let (writer, outgoing) = Writer::channel(&connection.client.room);
-        self.start(&connection, message, &writer).await;
+        self.start(&connection, message, &writer, hold.arrival.take()).await;
         drop(writer);
         if let Some(instances) = &self.instances {
             match method.as_deref() {
@@ -143,12 +148,19 @@ impl Server {
     pub(super) async fn stream(&self, session: InUse) -> Response<Reply> {
         let (writer, outgoing) = Writer::channel(&session.connection.client.room);
         session.connection.listen(writer).await;
-        reply::events(Events::new(None, outgoing, Hold { _place: None, session: Some(session) }))
+        let hold = Hold { session: Some(session), listens: true, ..Hold::default() };
+        reply::events(Events::new(None, outgoing, hold))
     }
 
-    async fn start(&self, connection: &Arc<Connection>, message: Message, writer: &Writer) {
+    async fn start(
+        &self,
+        connection: &Arc<Connection>,
+        message: Message,
+        writer: &Writer,
+        arrival: Option<Arrival>,
+    ) {
         if let Some(call) = connection.receive(message, writer).await
-            && let Some(rest) = self.in_place.run(call.run()).await
+            && let Some(rest) = self.in_place.run(call.holding(arrival).run()).await
         {
             self.spawn(rest);
         }

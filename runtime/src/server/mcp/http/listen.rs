@@ -61,7 +61,7 @@ pub(super) struct Server {
     key: Key,
     pub metrics: Arc<Metrics>,
     pub connections: AtomicUsize,
-    newcomers: Newcomers,
+    pub(super) newcomers: Newcomers,
     /// No more requests.
     pub stop: CancellationToken,
     /// Ends all calls.
@@ -170,7 +170,9 @@ impl Server {
         };
         let client = Client::new(self.runtime.clone(), session);
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
-        let client = client.within(caller.client.room.clone()).answering(Answers::of_principal(owner));
+        let client = client
+            .within(caller.client.room.clone(), caller.client.arrivals.clone())
+            .answering(Answers::of_principal(owner));
         client.observed(self.observer(), caller.client.end.child_token()).shared(shared)
     }
 
@@ -247,16 +249,18 @@ async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connec
     let most = count(server.settings.connections);
     let mut sweep = interval(SWEEP);
     loop {
-        let is_full = connections.len() >= most && !server.newcomers.are_there();
+        // Whoever was told to leave is as good as gone.
+        let is_taken = connections.len().saturating_sub(server.newcomers.leaving()) >= most;
+        let is_full = is_taken && !server.newcomers.are_there();
         tokio::select! {
             biased;
             () = server.stop.cancelled() => return,
             Some(_) = connections.join_next() => {}
             _ = sweep.tick() => server.sessions.sweep(),
-            // Those beyond wait at the operating system's door.
+            // Those beyond wait at the operating system's door, while calls run on all that there are.
             accepted = listener.accept(), if !is_full => match accepted {
                 Ok((stream, from)) => {
-                    if connections.len() >= most {
+                    if is_taken {
                         server.newcomers.make_room();
                     }
                     connections.spawn(connection(Arc::clone(server), stream, from.ip()));

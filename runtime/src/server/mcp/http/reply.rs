@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::body::{Events, Reply, written};
 use crate::server::mcp::frame::{INVALID_REQUEST, METHOD_NOT_FOUND, Refusal};
 use crate::server::mcp::id::Echo;
+use crate::server::mcp::shared::SILENT;
 use crate::server::mcp::writer::Outgoing;
 
 /// The header that names a session.
@@ -71,8 +72,7 @@ pub(super) fn too_many(told: &str) -> Response<Reply> {
 
 /// What needs the store that instances share, while that cannot be reached.
 pub(super) fn unshared() -> Response<Reply> {
-    let told = "the store that the instances of this server share cannot be reached; try again later";
-    let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, told);
+    let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, SILENT);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
