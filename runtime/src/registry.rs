@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::error::{Error, Result};
 use crate::hook::{HookEntry, Placement};
 use crate::policy::{Action, Known, Rules, ToolRules};
-use crate::schema::nearest;
+use crate::schema::{nearest, spellings};
 use crate::tool::Tool;
 
 /// A tool with what is known of its calls before the first of them.
@@ -36,7 +36,13 @@ impl Policies {
     }
 
     fn placed(self: &Arc<Self>, tool: Arc<Tool>) -> Arc<Placed> {
-        let (hooks, rules) = (ToolHooks::of(&tool, &self.hooks), self.rules.for_tool(&tool.subject()));
+        let hooks = ToolHooks::of(&tool, &self.hooks);
+        let rules = match tool.signature() {
+            Some(signature) => {
+                self.rules.for_types(&tool.subject(), &|name, value| spellings(signature, name, value))
+            }
+            None => self.rules.for_tool(&tool.subject()),
+        };
         Arc::new(Placed { tool, hooks, rules, of: Arc::clone(self) })
     }
 }

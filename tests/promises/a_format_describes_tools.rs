@@ -3,8 +3,9 @@
 use crate::validators::Validators;
 use serde_json::{Map, Value, json};
 use toolcell::format::{Format, Strict};
-use toolcell::{ErrorKind, Grant, Limits, Runtime, ToolCall, ToolComponent};
+use toolcell::{ErrorKind, Grant, Limits, NativeTool, Runtime, ToolCall, ToolComponent};
 use toolcell_tests::command_line::CommandLine;
+use toolcell_tests::scripted::Scripted;
 use toolcell_tests::{builder, built, probe};
 
 fn runtime() -> Runtime {
@@ -110,6 +111,61 @@ fn gemini_gets_only_what_its_schemas_have() {
             assert!(!keywords.contains_key("anyOf") || keywords.len() == 1, "{name}: {keywords:?}");
         });
     }
+}
+
+/// What other servers' and an embedder's own tools ordinarily take.
+fn ordinary() -> (Scripted, Runtime) {
+    let tool = |name: &str, schema: Value| json!({ "name": name, "inputSchema": schema });
+    let of = |property: Value| json!({ "type": "object", "properties": { "p": property } });
+    let server = Scripted::new(&[
+        tool("tags", of(json!({ "type": "array" }))),
+        tool("maybe", of(json!({ "type": "object", "properties": { "x": { "type": ["array", "null"] } } }))),
+        tool("either", of(json!({ "type": ["array", "object"], "items": { "type": "string" } }))),
+        tool("rows", of(json!({ "type": "array", "items": { "type": "array", "items": true } }))),
+        tool("words", of(json!({ "type": ["string", "null"], "enum": ["a", "", null] }))),
+        tool("bare", of(json!({ "enum": ["a", "b"] }))),
+        tool(
+            "needs",
+            json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["zz"] }),
+        ),
+        tool("plain", of(json!({ "type": "string" }))),
+    ]);
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Values {
+        values: Vec<Value>,
+    }
+    let own =
+        NativeTool::new("own", "Ours", |Values { values }: Values, _| async move { Ok::<_, String>(values) });
+    let runtime = built(server.configured(&server.table("s", "")).native(own));
+    (server, runtime)
+}
+
+/// One schema for which the service refuses all tools of a request.
+#[test]
+fn no_tool_spoils_a_request_of_gemini() {
+    let (_server, runtime) = ordinary();
+    let export = Format::Gemini.export(&runtime.list(), Strict::Off);
+    let all = definitions(Format::Gemini, &export.tools);
+    assert_eq!(all.len(), 9);
+    for (name, schema, _) in all {
+        each(&schema.unwrap(), &mut |keywords| {
+            let is = |kind: &str| keywords.get("type").is_some_and(|it| it == kind);
+            let members = keywords.get("properties").and_then(Value::as_object);
+            assert_eq!(keywords.contains_key("items"), is("array"), "{name}: {keywords:?}");
+            assert_eq!(members.is_some_and(|all| !all.is_empty()), is("object"), "{name}: {keywords:?}");
+            let required = keywords.get("required").and_then(Value::as_array).into_iter().flatten();
+            for needed in required {
+                assert!(members.unwrap().contains_key(needed.as_str().unwrap()), "{name}: {keywords:?}");
+            }
+            let words = keywords.get("enum").and_then(Value::as_array);
+            assert!(words.is_none() || is("string"), "{name}: {keywords:?}");
+            let mut words = words.into_iter().flatten();
+            assert!(words.all(|word| word.as_str().is_some_and(|word| !word.is_empty())), "{name}");
+        });
+    }
+    let mut noted: Vec<&str> = export.notes.iter().filter_map(|note| note.split('`').nth(1)).collect();
+    noted.sort_unstable();
+    assert_eq!(noted, ["maybe", "needs", "own", "rows", "tags", "words"], "{:?}", export.notes);
 }
 
 #[tokio::test]

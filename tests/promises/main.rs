@@ -4,6 +4,7 @@
 
 mod a_batch_answers_every_call_in_order;
 mod a_cache_is_never_trusted_blindly;
+mod a_cached_result_is_of_the_settings;
 mod a_call_costs_little;
 mod a_call_gives_a_result;
 mod a_call_is_a_span_of_its_callers_trace;
@@ -50,6 +51,7 @@ mod a_registry_is_not_believed;
 mod a_request_goes_only_where_it_may;
 mod a_response_has_its_bounds;
 mod a_rule_holds_by_every_spelling;
+mod a_rule_holds_for_the_value;
 mod a_schema_and_the_runtime_agree;
 mod a_schema_never_stops_a_server;
 mod a_script_costs_little;

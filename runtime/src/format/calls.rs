@@ -183,15 +183,21 @@ fn gemini(message: &Value) -> Calls {
     let mut places = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         // Its clients for Python dump the second spelling.
-        let Some(call) = part.get("functionCall").or_else(|| part.get("function_call")) else { continue };
-        if call.is_null() {
-            continue;
-        }
+        let spellings = ["functionCall", "function_call"].into_iter().filter_map(|key| part.get(key));
+        let spelt: Vec<&Value> = spellings.filter(|call| !call.is_null()).collect();
+        let Some(call) = spelt.first() else { continue };
         let id = call.get("id").filter(|id| is_usable(id));
         if id.is_none() {
             places.push(calls.len());
         }
-        calls.push(tool_call(id, call, "args", &format!("parts[{at}]")));
+        let place = format!("parts[{at}]");
+        calls.push(match spelt.as_slice() {
+            [call] => tool_call(id, call, "args", &place),
+            // Two readers would run different ones.
+            _ => {
+                broken(id, call, format!("{place} has `functionCall` and `function_call`; send one of them"))
+            }
+        });
     }
     let mut taken: BTreeSet<u64> = calls.iter().filter_map(|call| call.id.as_u64()).collect();
     for place in places {

@@ -188,9 +188,11 @@ impl Exporting<'_> {
         for keyword in unsaid(schema) {
             self.note(&format!("says `{keyword}`, which gemini's schemas cannot"));
         }
+        let (parameters, lost) = gemini(schema);
+        lost.iter().for_each(|lost| self.note(lost));
         let has_properties =
             schema.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
-        let mut declaration = self.named("parameters", gemini(schema));
+        let mut declaration = self.named("parameters", parameters);
         if !has_properties {
             // An object must have properties there; a function without parameters has no schema.
             declaration.shift_remove("parameters");

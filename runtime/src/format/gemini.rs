@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::sound::sound;
 use super::words;
 
 /// The fields of `Schema` that ours use, <https://ai.google.dev/api/caching#Schema>.
@@ -60,8 +61,15 @@ fn look(schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The schema as Gemini takes it.
-pub(super) fn gemini(schema: &Value) -> Value {
+/// The schema as Gemini takes it, with what of the original it does not say, in words.
+pub(super) fn gemini(schema: &Value) -> (Value, Vec<String>) {
+    let mut schema = at(schema);
+    let mut notes = Vec::new();
+    sound(&mut schema, &mut notes);
+    (schema, notes)
+}
+
+fn at(schema: &Value) -> Value {
     let Value::Object(keywords) = schema else { return json!({}) };
     let mut schema = keywords.clone();
     let keeps_pattern = !schema.contains_key("contentEncoding");
@@ -90,10 +98,10 @@ pub(super) fn gemini(schema: &Value) -> Value {
     words::describe(&mut schema, &sentences);
     schema.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str()));
     if let Some(items) = schema.get_mut("items") {
-        *items = gemini(items);
+        *items = at(items);
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.values_mut().for_each(|property| *property = gemini(property));
+        properties.values_mut().for_each(|property| *property = at(property));
         let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
         if names.len() > 1 {
             schema.insert("propertyOrdering".to_owned(), names.into());
@@ -118,8 +126,7 @@ fn is_double(number: &Value) -> bool {
 /// A choice: of one thing and `null`, that thing, nullable; of many, `anyOf` alone, with all else inside it.
 fn one_of_many(mut outside: Map<String, Value>, choices: Vec<Value>) -> Value {
     let all = choices.len();
-    let mut choices: Vec<Value> =
-        choices.iter().filter(|choice| choice["type"] != "null").map(gemini).collect();
+    let mut choices: Vec<Value> = choices.iter().filter(|choice| choice["type"] != "null").map(at).collect();
     if choices.len() < all {
         outside.insert("nullable".to_owned(), true.into());
     }

@@ -123,6 +123,9 @@ impl<'a> Lowering<'a> {
                 _ => self.absorb_one(&mut lowered, keyword, value.clone()),
             }
         }
+        if keywords.get("items") == Some(&Value::Bool(false)) {
+            closed(&mut lowered);
+        }
         words::describe(&mut lowered, &sentences);
         Ok(Some(one_type_each(lowered)))
     }
@@ -220,6 +223,15 @@ fn is_taken(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(is_taken)
 }
 
+/// Says of a list that has nothing after its places how long it may be.
+fn closed(keywords: &mut Map<String, Value>) {
+    let places = keywords.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+    let most = keywords.get("maxItems").and_then(Value::as_u64);
+    if most.is_none_or(|most| usize::try_from(most).is_ok_and(|most| most > places)) {
+        keywords.insert("maxItems".to_owned(), places.into());
+    }
+}
+
 /// A format as the bounds that it stands for, or in words.
 fn formatted(keywords: &mut Map<String, Value>, format: &str) -> Option<String> {
     let (least, most): (Value, Value) = match format {
@@ -253,7 +265,12 @@ fn one_type_each(mut keywords: Map<String, Value>) -> Value {
     let mut choice = Map::new();
     choice.extend(keywords.shift_remove_entry("description"));
     let of_type = |kind: &Value| {
-        let mut one = if kind == "null" { Map::new() } else { keywords.clone() };
+        let concerning = keywords.iter().filter(|(keyword, _)| concerns(keyword, kind.as_str()));
+        let mut one: Map<String, Value> =
+            concerning.map(|(keyword, value)| (keyword.clone(), value.clone())).collect();
+        if kind == "null" {
+            one.clear();
+        }
         one.insert("type".to_owned(), kind.clone());
         if let Some(Value::Array(words)) = one.get_mut("enum") {
             words.retain(|word| is_of_type(word, kind));
@@ -265,6 +282,17 @@ fn one_type_each(mut keywords: Map<String, Value>) -> Value {
     };
     choice.insert("anyOf".to_owned(), types.iter().filter_map(of_type).collect());
     Value::Object(choice)
+}
+
+/// Whether a keyword says anything of values of the type.
+pub(super) fn concerns(keyword: &str, kind: Option<&str>) -> bool {
+    match keyword {
+        "items" | "prefixItems" | "minItems" | "maxItems" | "uniqueItems" => kind == Some("array"),
+        "properties" | "required" | "additionalProperties" | "propertyOrdering" => kind == Some("object"),
+        "minLength" | "maxLength" | "pattern" | "contentEncoding" => kind == Some("string"),
+        "minimum" | "maximum" => matches!(kind, Some("integer" | "number")),
+        _ => true,
+    }
 }
 
 fn is_of_type(word: &Value, kind: &Value) -> bool {

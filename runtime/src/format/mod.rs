@@ -9,6 +9,7 @@ mod lowered;
 mod one_object;
 mod results;
 mod seen;
+mod sound;
 mod strict;
 mod words;
 

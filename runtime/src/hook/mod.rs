@@ -17,6 +17,7 @@ mod host;
 mod next;
 mod rate_limit;
 mod retry;
+mod settings;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +39,7 @@ pub use next::Next;
 pub(crate) use next::{Core, around, held};
 pub use rate_limit::{RateLimitHook, Scope};
 pub use retry::RetryHook;
+pub(crate) use settings::Settings;
 
 use crate::call::{Ended, Response};
 use crate::tool::Tool;
@@ -148,6 +150,7 @@ pub struct HookCall {
     pub(crate) meta_of_caller: usize,
     pub(crate) session: Option<String>,
     pub(crate) user: Option<String>,
+    pub(crate) settings: Settings,
     pub(crate) deadline: Instant,
     pub(crate) host: HostHandle,
     /// Stands still while a shipped hook waits for the host.

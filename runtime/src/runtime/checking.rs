@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::whole::Whole;
 use crate::call::{Arguments, CallError, Ended, ErrorKind, Repair, Returned, Violation};
 use crate::limits::{EffectiveLimits, Limit, advice};
-use crate::schema::{self, ParseError};
+use crate::schema::{self, ParseError, Repairs, Signature};
 use crate::tool::{ArgumentSchema, Body, Entry, Tool};
 
 /// Long checks at a time: one goes on for a moment when its call is over.
@@ -102,28 +102,39 @@ fn parsed(
 }
 
 fn checked(tool: &Tool, value: Value, decoded: Option<Repair>) -> Result<(Value, Vec<Repair>), CallError> {
-    let described = |arguments: &ArgumentSchema| match arguments.violations(&value) {
-        violations if violations.is_empty() => Ok(()),
-        violations => Err(invalid(tool, violations)),
-    };
-    let signature = match &tool.body {
+    let (value, mut repaired) = match &tool.body {
         Body::Component { entry, .. } => match &**entry {
-            Entry::Typed { signature, .. } => Some(signature),
-            Entry::Command => None,
-            Entry::Provided { arguments, .. } => described(arguments).map(|()| None)?,
+            Entry::Typed { signature, .. } => typed(tool, signature, value)?,
+            Entry::Command => (value, Vec::new()),
+            Entry::Provided { arguments, .. } => described(tool, arguments, value)?,
         },
-        Body::Native(native) => described(&native.arguments).map(|()| None)?,
-        Body::Remote(remote) => described(&remote.arguments).map(|()| None)?,
+        Body::Native(native) => described(tool, &native.arguments, value)?,
+        Body::Remote(remote) => described(tool, &remote.arguments, value)?,
     };
-    let Some(signature) = signature else { return Ok((value, decoded.into_iter().collect())) };
-    let (value, mut repaired) = schema::canonicalise(signature, value, tool.owner.repair);
-    let violations =
-        schema::validate_redacted(signature, &value, tool.redactor().map(|redactor| &**redactor));
+    repaired.splice(0..0, decoded);
+    Ok((value, repaired))
+}
+
+fn typed(tool: &Tool, signature: &Signature, value: Value) -> Result<(Value, Vec<Repair>), CallError> {
+    let (value, repaired) = schema::canonicalise(signature, value, tool.owner.repair);
+    let redactor = tool.redactor().map(|redactor| &**redactor);
+    let violations = schema::validate_redacted(signature, &value, redactor);
+    if violations.is_empty() { Ok((value, repaired)) } else { Err(invalid(tool, violations)) }
+}
+
+/// Where a schema is all that there is to go by, the check comes first: it bounds what writing takes.
+fn described(
+    tool: &Tool,
+    schema: &ArgumentSchema,
+    mut value: Value,
+) -> Result<(Value, Vec<Repair>), CallError> {
+    let violations = schema.violations(&value);
     if !violations.is_empty() {
         return Err(invalid(tool, violations));
     }
-    repaired.splice(0..0, decoded);
-    Ok((value, repaired))
+    let mut repairs = Repairs::default();
+    schema.write_integers(&mut value, &mut repairs);
+    Ok((value, repairs.into_vec()))
 }
 
 fn unreadable(error: &ParseError, limits: &EffectiveLimits) -> CallError {

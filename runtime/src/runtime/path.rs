@@ -19,7 +19,7 @@ use super::runs::{Repeated, Runs, Totals};
 use super::whole::{Whole, lowered, within_whole};
 use super::{Call, Session, Shared, Terms};
 use crate::call::{Action, Arguments, CallError, Ended, ErrorKind, Outcome, Status, ToolCall};
-use crate::hook::{HookCall, HostHandle, around};
+use crate::hook::{HookCall, HostHandle, Settings, around};
 use crate::limits::{EffectiveLimits, Origin};
 use crate::policy::{Decision, NoPaths, RuleSource};
 use crate::registry::Placed;
@@ -169,7 +169,7 @@ impl Passage {
         arguments: Value,
     ) -> Result<Ran, CallError> {
         let original = (!placed.hooks.pre.is_empty()).then(|| arguments.clone());
-        let mut hooked = hook_call(shared, call, &placed.tool, arguments, whole.deadline);
+        let mut hooked = hook_call(shared, call, &placed.tool, arguments, &limits, whole);
         let hidden = hide(&mut hooked);
         let deciding =
             pre_hooks(&placed.hooks.pre, &mut hooked, &limits, whole, &mut self.outcome, &mut self.verdicts);
@@ -345,7 +345,8 @@ fn hook_call(
     call: &Call,
     tool: &Arc<Tool>,
     arguments: Value,
-    deadline: Instant,
+    limits: &Arc<EffectiveLimits>,
+    whole: &Whole<'_>,
 ) -> HookCall {
     let identity = &call.session.state.identity;
     HookCall {
@@ -356,7 +357,12 @@ fn hook_call(
         meta_of_caller: call.call.meta.len(),
         session: call.session.state.name().map(str::to_owned),
         user: identity.user.clone(),
-        deadline,
+        settings: Settings {
+            limits: Arc::clone(limits),
+            output: whole.terms.output,
+            deterministic: call.deterministic.or(tool.deterministic()),
+        },
+        deadline: whole.deadline,
         host: HostHandle::new(Arc::clone(shared)),
         clock: Arc::default(),
     }

@@ -3,6 +3,10 @@
 //! What follows from here on (hooks, rules, approvals, audit, guest) sees the same value: defaults are filled
 //! in for absent properties too. Nothing is guessed: what is not one of the documented forms stays as it is,
 //! for validation to report.
+//!
+//! What the schema admits in several spellings has one as well, and without a note, since none of them is lenient: the
+//! digits of a float are those of the guest's own, flags come in declared order, and an option that is none is absent
+//! (null only where a default says what absent means).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,16 +14,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::float;
 use super::mend::mended;
 use super::parse::{arguments_object, strict};
 use super::path::Path;
-use super::shape::{Case, ChoiceShape, IntKind, Member, RecordShape, ResultShape, Shape, integer, number};
+use super::repairs::Repairs;
+use super::shape::{
+    Case, ChoiceShape, IntKind, Member, RecordShape, ResultShape, Shape, integer, number, whole,
+};
 use super::signature::Signature;
 use super::validate::{shape_fits, type_of};
 use crate::call::Repair;
-
-/// Repairs that are listed one by one; a list of a million strings would otherwise make a million entries.
-const MAX_REPAIRS: usize = 50;
 
 /// How deep a string that is decoded may nest.
 const MAX_DECODED_DEPTH: usize = 100;
@@ -45,11 +50,12 @@ pub enum RepairMode {
 pub fn canonicalise(signature: &Signature, arguments: Value, mode: RepairMode) -> (Value, Vec<Repair>) {
     let mut canonical = Canonical::new(mode);
     let (mut arguments, repair) = arguments_object(arguments, mode);
-    canonical.repairs.extend(repair);
     if let Value::Object(object) = &mut arguments {
         canonical.record(&signature.arguments, object, &Path::ROOT);
     }
-    (arguments, canonical.into_repairs())
+    let mut repairs = canonical.repairs.into_vec();
+    repairs.splice(0..0, repair);
+    (arguments, repairs)
 }
 
 /// The canonical form of one member's value, without the notes.
@@ -58,34 +64,18 @@ pub(super) fn canonical_member(member: &Member, mut value: Value, mode: RepairMo
     value
 }
 
-struct Canonical {
+pub(super) struct Canonical {
     mode: RepairMode,
-    repairs: Vec<Repair>,
-    unlisted: usize,
+    repairs: Repairs,
 }
 
 impl Canonical {
-    fn new(mode: RepairMode) -> Self {
-        Self { mode, repairs: Vec::new(), unlisted: 0 }
-    }
-
-    fn into_repairs(mut self) -> Vec<Repair> {
-        if self.unlisted > 0 {
-            self.repairs.push(Repair::new(
-                "",
-                format!("{} more values", self.unlisted),
-                "their declared types",
-            ));
-        }
-        self.repairs
+    pub(super) fn new(mode: RepairMode) -> Self {
+        Self { mode, repairs: Repairs::default() }
     }
 
     fn note(&mut self, path: &Path<'_>, from: &str, to: &str) {
-        if self.repairs.len() < MAX_REPAIRS {
-            self.repairs.push(Repair::new(path.to_string(), from, to));
-        } else {
-            self.unlisted += 1;
-        }
+        self.repairs.note(path, from, to);
     }
 
     fn replace(&mut self, value: &mut Value, new: Value, path: &Path<'_>) {
@@ -93,7 +83,7 @@ impl Canonical {
         *value = new;
     }
 
-    fn value(&mut self, shape: &Shape, value: &mut Value, path: &Path<'_>) {
+    pub(super) fn value(&mut self, shape: &Shape, value: &mut Value, path: &Path<'_>) {
         match (shape, &mut *value) {
             (Shape::Option(_), Value::Null) => {}
             (Shape::Option(inner), Value::Object(object)) if matches!(**inner, Shape::Option(_)) => {
@@ -121,6 +111,12 @@ impl Canonical {
                 for (index, word) in items.iter_mut().enumerate() {
                     self.word(flags, word, &path.index(index));
                 }
+                in_declared_order(flags, items);
+            }
+            (Shape::Float(float), Value::Number(number)) => {
+                if let Some(one) = float::one_form(float.kind, number) {
+                    *value = one;
+                }
             }
             (Shape::Enum(words), _) => self.word(words, value, path),
             _ => {
@@ -136,14 +132,18 @@ impl Canonical {
     }
 
     fn record(&mut self, record: &RecordShape, object: &mut Map<String, Value>, path: &Path<'_>) {
-        let mut is_misspelt = false;
+        let (mut is_misspelt, mut has_none) = (false, false);
         for (key, value) in object.iter_mut() {
             let Some(member) = record.members.find(key) else { continue };
             is_misspelt |= **key != *member.json;
             self.member(member, value, &path.key(&member.json));
+            has_none |= value.is_null() && member.is_absent_for_null();
         }
         if is_misspelt {
             self.rename(record, object, path);
+        }
+        if has_none {
+            without_none(record, object);
         }
         if record.has_defaults {
             for member in record.members() {
@@ -192,6 +192,9 @@ impl Canonical {
             && let Some(value) = object.get_mut("val")
         {
             self.value(payload, value, &path.key("val"));
+            if value.is_null() && matches!(payload, Shape::Option(_)) {
+                object.shift_remove("val");
+            }
         }
     }
 
@@ -204,7 +207,7 @@ impl Canonical {
     }
 
     /// WIT's spelling of a case becomes the schema's.
-    fn word(&mut self, choice: &ChoiceShape, value: &mut Value, path: &Path<'_>) {
+    pub(super) fn word(&mut self, choice: &ChoiceShape, value: &mut Value, path: &Path<'_>) {
         let Value::String(word) = value else { return };
         if let Some(case) = choice.cases.find(word)
             && **word != *case.json
@@ -215,10 +218,31 @@ impl Canonical {
     }
 }
 
+/// Takes out the options that are none. Where a key of another spelling is left, since its canonical one is there too, all
+/// of them stay for validation to refuse: neither spelling wins by saying nothing.
+fn without_none(record: &RecordShape, object: &mut Map<String, Value>) {
+    let is_misspelt = |key: &String| record.members.find(key).is_some_and(|member| *member.json != **key);
+    if object.keys().any(is_misspelt) {
+        return;
+    }
+    object.retain(|key, value| {
+        !value.is_null() || record.members.by_json(key).is_none_or(|member| !member.is_absent_for_null())
+    });
+}
+
+/// Flags have no order of their own. Where a word is none of them, it stays where validation is to report it.
+fn in_declared_order(flags: &ChoiceShape, items: &mut [Value]) {
+    let position = |item: &Value| flags.cases.position(item.as_str()?);
+    if items.iter().map(position).is_sorted() || items.iter().any(|item| position(item).is_none()) {
+        return;
+    }
+    items.sort_by_cached_key(position);
+}
+
 /// The documented alternative forms that change the JSON type.
 fn alternative(shape: &Shape, value: &Value) -> Option<Value> {
     match (shape, value) {
-        (Shape::Int(_), Value::Number(float)) if float.is_f64() => Some(number(integer(float)?).into()),
+        (Shape::Int(_), Value::Number(float)) => Some(whole(float)?.into()),
         (Shape::Int(int), Value::String(text)) if int.kind.is_wide() => decimal(int.kind, text),
         (Shape::Bytes, Value::Array(items)) => base64_of(items),
         (Shape::Variant(variant), Value::String(word)) => {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Number;
 use toolcell_package::MemberDoc;
 
+use super::float;
 use super::names::{MAX_NAME_BYTES, excerpt};
 use super::pattern::Pattern;
 use super::shape::{FloatShape, IntShape, Shape, integer};
@@ -71,14 +72,16 @@ fn narrow_int(
 
 fn narrow_float(
     name: &str,
-    float: &mut FloatShape,
+    shape: &mut FloatShape,
     minimum: Option<&Number>,
     maximum: Option<&Number>,
 ) -> Built<()> {
-    let (least, most) = (float.lowest().unwrap_or(f64::MIN), float.highest().unwrap_or(f64::MAX));
-    float.min = minimum.and_then(Number::as_f64).map(|bound| bound.max(least)).or(float.min);
-    float.max = maximum.and_then(Number::as_f64).map(|bound| bound.min(most)).or(float.max);
-    if float.min.unwrap_or(least) > float.max.unwrap_or(most) {
+    let (least, most) = (shape.lowest().unwrap_or(f64::MIN), shape.highest().unwrap_or(f64::MAX));
+    let kind = shape.kind;
+    let rounded = |written: &Number| written.as_f64().map(|bound| float::bound(kind, bound));
+    shape.min = minimum.and_then(rounded).map(|bound| bound.max(least)).or(shape.min);
+    shape.max = maximum.and_then(rounded).map(|bound| bound.min(most)).or(shape.max);
+    if shape.min.unwrap_or(least) > shape.max.unwrap_or(most) {
         return Err(constraint(name, "no number lies within its bounds"));
     }
     Ok(())

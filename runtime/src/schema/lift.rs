@@ -4,9 +4,10 @@ use std::fmt::{self, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use wasmtime::component::Val;
 
+use super::float;
 use super::names::Named;
 use super::shape::{Case, ChoiceShape, MAX_SAFE_INTEGER, RecordShape, Shape};
 use super::signature::Signature;
@@ -271,35 +272,8 @@ fn lift_int(value: &Val) -> Option<Value> {
 
 fn lift_float(value: &Val) -> Option<Value> {
     match value {
-        Val::Float32(float) => Some(lift_f32(*float)),
-        Val::Float64(float) => Some(lift_f64(*float)),
+        Val::Float32(float) => Some(float::of_f32(*float)),
+        Val::Float64(float) => Some(float::of_f64(*float)),
         _ => None,
-    }
-}
-
-/// The shortest digits that mean this `f32`, so that 0.1 is not 0.10000000149011612.
-fn lift_f32(float: f32) -> Value {
-    let exact = f64::from(float);
-    let shortest = float.to_string().parse::<f64>().unwrap_or(exact);
-    #[expect(clippy::cast_possible_truncation, reason = "the rounding is what is compared")]
-    let is_same = shortest as f32 == float && shortest.abs() <= f64::from(f32::MAX);
-    lift_f64(if is_same { shortest } else { exact })
-}
-
-fn is_negative_zero(float: f64) -> bool {
-    float == 0.0 && float.is_sign_negative()
-}
-
-/// A whole number is written without a fraction, as people and models write it; −0 keeps its sign.
-fn lift_f64(float: f64) -> Value {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "bounded to 2^53")]
-    if float.fract() == 0.0 && float.abs() <= MAX_SAFE_INTEGER as f64 && !is_negative_zero(float) {
-        return Value::from(float as i64);
-    }
-    match Number::from_f64(float) {
-        Some(number) => Value::Number(number),
-        None if float.is_nan() => "NaN".into(),
-        None if float > 0.0 => "Infinity".into(),
-        None => "-Infinity".into(),
     }
 }

@@ -15,6 +15,7 @@ mod canonical;
 mod constraint;
 mod expected;
 mod fast_path;
+mod float;
 mod from_wit;
 mod json_schema;
 mod lift;
@@ -25,11 +26,13 @@ mod outline;
 mod parse;
 mod path;
 mod pattern;
+mod repairs;
 mod secret;
 mod shape;
 mod shrink;
 mod signature;
 mod sorted;
+mod spelling;
 mod unsupported;
 mod validate;
 
@@ -43,18 +46,21 @@ pub use lift::{LiftError, Lifted, lift_bounded, lift_bytes, lift_result, lift_sc
 pub use lower::{lower, lower_bytes};
 pub(crate) use names::printable;
 pub use names::{BadName, MAX_NAME_BYTES, nearest, tool_name};
-pub(crate) use outline::outline;
+pub(crate) use outline::{only_member, outline};
 pub(crate) use parse::read_strictly;
 pub use parse::{Bounds, ParseError, accept_arguments, parse_arguments};
 pub use pattern::Pattern;
 pub(crate) use pattern::{MAX_FOREIGN_BYTES, compiled_pattern};
+pub(crate) use repairs::Repairs;
 pub use secret::without_secrets;
+pub(crate) use shape::whole;
 pub use shape::{
     Case, ChoiceShape, FloatKind, FloatShape, IntKind, IntShape, Member, RecordShape, ResultShape, Shape,
     StringShape,
 };
 pub use signature::{ResultKind, Returns, Signature};
 pub(crate) use sorted::sorted;
+pub(crate) use spelling::spellings;
 pub use unsupported::Unsupported;
 pub use validate::validate;
 pub(crate) use validate::{shown, suggest, type_of, validate_redacted};

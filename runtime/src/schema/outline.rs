@@ -14,7 +14,7 @@ const LEVELS: usize = 12;
 const LISTS: [&str; 5] = ["calls", "content", "output", "parts", "tool_calls"];
 
 /// Members in which calls have what is called.
-const WRAPPINGS: [&str; 3] = ["function", "functionCall", "params"];
+const WRAPPINGS: [&str; 4] = ["function", "functionCall", "function_call", "params"];
 
 /// A document of JSON that was read part by part.
 #[derive(Debug, PartialEq)]
@@ -29,8 +29,9 @@ pub(crate) struct Outline {
 ///
 /// - Arguments, the members of the name `arguments`, stay as their text. Whoever makes the call reads that text by the
 ///   same rules, and refuses it.
-/// - A call with a key that is there twice has its whole text for arguments, so that it is refused too; of the values the
-///   last stands, as for most other readers, so that the refusal has the id that these see.
+/// - A call with a key that is there twice, in whatever part of it but the arguments, has its whole text for arguments, so
+///   that it is refused too; of the values the last stands, as for most other readers, so that the refusal has the id that
+///   these see.
 /// - Anything else is null, as if it were not there.
 ///
 /// # Errors
@@ -41,8 +42,9 @@ pub(crate) fn outline(text: &str, arguments: &str) -> Result<Outline, String> {
     }
     // In what is no JSON at all, nothing tells where a part ends. This reads by letters alone, without recursion.
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    let mut reader = Reader { arguments, is_patchy: false, twice: None };
-    let value = reader.part(text.trim_start(), Place { levels: LEVELS, is_list: true, is_call: false });
+    let mut reader = Reader { arguments, is_patchy: false, twice: None, is_spoilt: false };
+    let whole = Place { levels: LEVELS, is_list: true, is_call: false, is_item: false };
+    let value = reader.part(text.trim_start(), whole);
     match reader.twice {
         Some(key) => {
             Err(format!("a key is there twice, or none that can be read, outside of its calls: `{key}`"))
@@ -56,6 +58,8 @@ struct Reader<'a> {
     is_patchy: bool,
     /// A key that is there twice where no call could be refused for it.
     twice: Option<String>,
+    /// Whether a key is there twice in the item that is being read.
+    is_spoilt: bool,
 }
 
 /// Where a part is.
@@ -65,7 +69,10 @@ struct Place {
     levels: usize,
     /// Whether the items of a list here are calls, among others.
     is_list: bool,
+    /// Whether it is a call, or inside of one.
     is_call: bool,
+    /// Whether it is one of the list itself.
+    is_item: bool,
 }
 
 impl Reader<'_> {
@@ -78,8 +85,9 @@ impl Reader<'_> {
         match (text.as_bytes().first(), levels) {
             (Some(b'{'), Some(levels)) => self.object(text, Place { levels, ..place }),
             (Some(b'['), Some(levels)) => {
-                let is_call = place.is_call || place.is_list;
-                let place = Place { levels, is_list: false, is_call };
+                let is_item = place.is_list && !place.is_call;
+                let is_call = place.is_call || is_item;
+                let place = Place { levels, is_list: false, is_call, is_item };
                 parts(text).into_iter().map(|item| self.part(item, place)).collect()
             }
             _ => {
@@ -92,6 +100,7 @@ impl Reader<'_> {
     fn object(&mut self, text: &str, place: Place) -> Value {
         let mut object = Map::new();
         let mut twice = None;
+        self.is_spoilt &= !place.is_item;
         for pair in parts(text).chunks_exact(2) {
             let [written, value] = pair else { continue };
             let Ok(key) = serde_json::from_str::<String>(written) else {
@@ -106,35 +115,51 @@ impl Reader<'_> {
                 strict(value, DEEPEST).unwrap_or_else(|_| Value::String((*value).to_owned()))
             } else {
                 let is_list = LISTS.contains(&key.as_str());
-                self.part(value, Place { is_list, ..place })
+                self.part(value, Place { is_list, is_item: false, ..place })
             };
             object.insert(key, value);
         }
         let mut object = Value::Object(object);
         match twice {
-            Some(_) if place.is_call => self.refuse(&mut object, text),
+            Some(_) if place.is_call => self.is_spoilt = true,
             Some(key) => self.twice = Some(key),
             None => {}
+        }
+        if place.is_item && self.is_spoilt {
+            self.refuse(&mut object, text);
         }
         object
     }
 
-    /// Gives the call that `value` is, or that is in it where a format has it, a text for arguments that cannot be read. At
-    /// most one, or a call of many members would be copied as often.
-    fn refuse(&self, value: &mut Value, text: &str) {
-        let Value::Object(object) = value else { return };
-        if object.contains_key("name") {
-            object.insert(self.arguments.to_owned(), text.into());
-            return;
-        }
-        let named = |object: &&mut Map<String, Value>| object.contains_key("name");
+    /// Gives the call that `item` is, and the one that is in it where a format has it, a text for arguments that cannot be
+    /// read. Both, since whether the item is the call or has it depends on the format. Nowhere else, or a call of many
+    /// members would be copied as often.
+    fn refuse(&self, item: &mut Value, text: &str) {
+        let Value::Object(object) = item else { return };
+        let is_call = |object: &Map<String, Value>| object.contains_key("name");
         for wrapping in WRAPPINGS {
-            if let Some(call) = object.get_mut(wrapping).and_then(Value::as_object_mut).filter(named) {
+            if let Some(Value::Object(call)) = object.get_mut(wrapping)
+                && is_call(call)
+            {
                 call.insert(self.arguments.to_owned(), text.into());
-                return;
             }
         }
+        if is_call(object) {
+            object.insert(self.arguments.to_owned(), text.into());
+        }
     }
+}
+
+/// The member of that name of an object whose other members may be such that nothing reads them; none if it is there twice,
+/// or not at all.
+pub(crate) fn only_member(text: &str, name: &str) -> Option<Value> {
+    let text = text.trim_start();
+    serde_json::from_str::<IgnoredAny>(text).ok().filter(|_| text.starts_with('{'))?;
+    let parts = parts(text);
+    let is_named = |written: &str| serde_json::from_str::<String>(written).is_ok_and(|key| key == name);
+    let mut found = parts.chunks_exact(2).filter(|pair| pair.first().is_some_and(|key| is_named(key)));
+    let value = found.next()?.get(1)?;
+    if found.next().is_some() { None } else { strict(value, DEEPEST).ok() }
 }
 
 /// The texts of the values in a list, or of an object's keys and values in turn, of a document that is valid.
@@ -222,6 +247,53 @@ mod tests {
                 { "id": 1, "function": { "name": "t", "input": around } },
             ] } }] })
         );
+    }
+
+    #[test]
+    fn a_key_twice_inside_of_a_call_refuses_the_call_and_no_other() {
+        let other = json!({ "id": "z", "name": "t", "input": {} });
+        for (call, expected) in [
+            (
+                r#"{"id": "a", "name": "t", "input": {}, "meta": {"u": 1, "u": 2}}"#,
+                json!({ "id": "a", "name": "t", "input": null, "meta": { "u": 2 } }),
+            ),
+            (
+                r#"{"id": "a", "name": "t", "meta": {"name": "x", "u": [{"u": 1, "u": 2}]}}"#,
+                json!({ "id": "a", "name": "t", "input": null, "meta": { "name": "x", "u": [{ "u": 2 }] } }),
+            ),
+            (
+                r#"{"name": "x", "functionCall": {"name": "t", "input": 1}, "functionCall": {"name": "t", "input": 2}}"#,
+                json!({ "name": "x", "input": null, "functionCall": { "name": "t", "input": null } }),
+            ),
+            (
+                r#"{"function_call": {"name": "t", "input": 1}, "function_call": {"name": "t", "input": 2}}"#,
+                json!({ "function_call": { "name": "t", "input": null } }),
+            ),
+            (
+                r#"{"params": {"name": "t", "name": "u", "input": {}}}"#,
+                json!({ "params": { "name": "u", "input": null } }),
+            ),
+            (
+                r#"{"params": {"name": "t", "_meta": {"\ud800": 1}}}"#,
+                json!({ "params": { "name": "t", "_meta": {}, "input": null } }),
+            ),
+            (r#"[{"a": 1, "a": 2}]"#, json!([{ "a": 2 }])),
+            (r#"{"type": "text", "text": "a", "text": "b"}"#, json!({ "type": "text", "text": "b" })),
+        ] {
+            let value = read(&format!(r#"{{"calls": [{other}, {call}, {other}]}}"#));
+            let mut got = value["calls"][1].clone();
+            let hide = |part: Option<&mut Value>| {
+                if let Some(input) = part.and_then(|part| part.get_mut("input")) {
+                    assert_eq!(*input, json!(call), "it is the text of the call");
+                    *input = Value::Null;
+                }
+            };
+            ["", "/function", "/functionCall", "/function_call", "/params"]
+                .iter()
+                .for_each(|place| hide(got.pointer_mut(place)));
+            assert_eq!(got, expected, "{call}");
+            assert_eq!((&value["calls"][0], &value["calls"][2]), (&other, &other), "{call}");
+        }
     }
 
     #[test]

@@ -217,6 +217,11 @@ impl Member {
         self.secret
     }
 
+    /// Whether it is an option for which null says no more than its absence does.
+    pub(super) fn is_absent_for_null(&self) -> bool {
+        self.default.is_none() && matches!(self.shape, Shape::Option(_))
+    }
+
     /// Whether a call without it is wrong: it is no option and has no default.
     pub fn is_required(&self) -> bool {
         self.default.is_none() && !matches!(self.shape, Shape::Option(_))
@@ -288,6 +293,11 @@ pub(super) fn integer(number: &Number) -> Option<i128> {
     let is_exact = float.fract() == 0.0 && float.abs() <= MAX_SAFE_INTEGER as f64;
     #[expect(clippy::cast_possible_truncation, reason = "the line above bounds it to 2^53")]
     is_exact.then_some(float as i128)
+}
+
+/// The integer that a JSON number with a fraction stands for, as a number without one.
+pub(crate) fn whole(float: &Number) -> Option<Number> {
+    float.is_f64().then(|| integer(float)).flatten().map(number)
 }
 
 /// The JSON number of an integer within 64 bits.

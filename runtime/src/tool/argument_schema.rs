@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::schema_words::Described;
 use super::schema_work::Work;
 use crate::call::Violation;
-use crate::schema::{MAX_FOREIGN_BYTES, shown, suggest, type_of, words};
+use crate::schema::{MAX_FOREIGN_BYTES, Repairs, shown, suggest, type_of, words};
 
 /// A compiled JSON Schema.
 pub(crate) struct ArgumentSchema {
@@ -103,6 +103,11 @@ impl ArgumentSchema {
             violations.push(Violation::new("", "arguments that match the schema", rest));
         }
         violations
+    }
+
+    /// Gives whole numbers of arguments that fit the one form that they have where the schema says integer.
+    pub fn write_integers(&self, arguments: &mut Value, repairs: &mut Repairs) {
+        self.work.write_integers(arguments, repairs);
     }
 
     /// The first thing of data that does not fit; what is wrong is named by its type, since it may be anybody's secret.

@@ -11,6 +11,7 @@ use wit_parser::Function;
 use super::component::name_of;
 use super::content::Content;
 use super::inspect::{classify_imports, inspect};
+use super::renewed::mark_of;
 use super::{LoadedComponent, Owner};
 use crate::error::{Error, Result};
 use crate::policy::{Digest, Grant};
@@ -65,6 +66,7 @@ impl LoadedHook {
             env: Arc::default(),
             config: Arc::default(),
             config_of_calls: Arc::default(),
+            secrets: mark_of(&BTreeMap::new()),
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
             state_setting: NO_STATE.into(),
@@ -90,6 +92,7 @@ impl LoadedComponent {
             env: Arc::clone(&self.env),
             config_of_calls: Arc::new(values.clone()),
             config: Arc::new(values),
+            secrets: self.secrets,
             is_self_contained: self.is_self_contained,
             footprint: self.footprint,
             state_setting: Arc::clone(&self.state_setting),

@@ -14,6 +14,7 @@ use super::component::name_of;
 use super::content::Content;
 use super::inspect::{Inspection, check_code, classify_imports, inspect, lints, readable};
 use super::misset::{listed, misset, placed};
+use super::renewed::mark_of;
 use super::taken::taken;
 use super::{Body, LoadedComponent, Owner, Tool, ToolComponent, builtin_content, open_world};
 use crate::config::{ComponentConfig, Source, StoredComponents, ToolSettings, shipped_file};
@@ -185,6 +186,7 @@ impl Loader<'_> {
         let redactor = Redactor::new(named).map_err(|told| wrong(format!("its secrets: {told}")))?;
         let redactor = redactor.map(Arc::new);
         let http = self.http(&secrets, redactor.as_ref())?;
+        let secrets_mark = mark_of(&secrets);
         let config: BTreeMap<String, String> = self.config.grant.config.clone();
         let mut config_of_calls = config.clone();
         let is_readable = |name: &String| self.config.grant.secrets.get(name).is_some_and(|it| it.readable);
@@ -203,6 +205,7 @@ impl Loader<'_> {
             env: Arc::new(self.config.grant.env.clone()),
             config: Arc::new(config),
             config_of_calls: Arc::new(config_of_calls),
+            secrets: secrets_mark,
             is_self_contained: inspection.is_self_contained(),
             footprint: inspection.footprint,
             state_setting: self.config.state_setting().into(),

@@ -22,6 +22,8 @@ pub(crate) struct LoadedComponent {
     pub config: Arc<BTreeMap<String, String>>,
     /// The same with the secrets that it may read: for calls alone.
     pub config_of_calls: Arc<BTreeMap<String, String>>,
+    /// A mark of the values of its secrets.
+    pub secrets: u64,
     /// Whether it imports nothing by which two equal calls could differ.
     pub is_self_contained: bool,
     /// What one instance of it begins with.

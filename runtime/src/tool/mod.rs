@@ -19,6 +19,7 @@ mod native;
 mod native_events;
 mod provider;
 mod remote;
+mod renewed;
 mod schema_reach;
 mod schema_words;
 mod schema_work;

@@ -4,12 +4,15 @@
 //! A few hundred bytes of schema can make a check endless: references that fan out (`anyOf` of eight references to an
 //! `anyOf` of eight others, …), a schema whose every level of an array is looked at by two others, patterns that backtrack.
 
+mod integers;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
 use super::schema_reach::{Applied, Reach, applied};
 use crate::schema::compiled_pattern;
+use integers::says_integer;
 
 /// Parts of a schema that may apply to one and the same value, counted with multiplicity. Schemas that people and generators
 /// write stay below a few hundred.
@@ -62,6 +65,8 @@ struct Place {
     every_item: Vec<usize>,
     other_items: Vec<usize>,
     is_unique: bool,
+    /// Whether it says of a number that it is an integer.
+    is_integer: bool,
     /// Of itself and all that is here: steps to check what has no parts and to say what is wrong with it, steps for a byte
     /// of it, and levels.
     checking: u64,
@@ -199,6 +204,7 @@ impl<'s> Reading<'s> {
         value: &'s Value,
         depth: usize,
     ) -> Result<(), String> {
+        place.is_integer |= says_integer(keyword, value);
         match applied(keyword, value) {
             Applied::Reference(reference) => {
                 let target = self.reach.target(reference)?;

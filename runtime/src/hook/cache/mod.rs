@@ -22,8 +22,8 @@ const OF_ONE_CALL: &str = "traceparent";
 /// Answers a call with the stored result of an equal one, without running the tool.
 ///
 /// Equal are calls of one function of one component (by its digest) with equal arguments, in whatever order they are
-/// written, under equal grants, settings, environment, metadata and user, and of the same session unless it is
-/// [`shared`](Self::shared). Only successes are stored, each with its chunks and logs. `usage.from_cache` of the outcome
+/// written, under equal grants, limits, settings (of time and chance, too), values of secrets, environment, metadata and
+/// user, and of the same session unless it is [`shared`](Self::shared). Only successes are stored, each with its chunks and logs. `usage.from_cache` of the outcome
 /// says that a result is a stored one, and so does the record of the call.
 ///
 /// Without [`ttl`](Self::ttl), only for tools that are [self-contained](crate::Tool::is_self_contained), which most
@@ -105,6 +105,9 @@ impl CacheHook {
         }
         // Maps in it are ordered.
         part(&format!("{:?}", tool.grant()));
+        // Their sources are in the grants, and stay where their values are renewed.
+        part(&tool.renewed());
+        part(&call.settings.words());
         let session = if self.shared { None } else { Some((call.session(), call.user())) };
         part(&format!("{session:?}"));
         for (key, value) in call.meta.iter().filter(|(key, _)| key != OF_ONE_CALL) {

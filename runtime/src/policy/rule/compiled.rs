@@ -8,7 +8,7 @@ use super::Action;
 use super::matcher::{Compiled, Reading};
 use super::names::ToolGlob;
 use super::path::{NoPaths, Remembered};
-use super::set::{RuleSource, Subject};
+use super::set::{RuleSource, Spellings, Subject};
 use super::spec::{Rule, RulePart};
 use super::words::words;
 use crate::output::clean;
@@ -111,6 +111,25 @@ impl CompiledRule {
             && destructive.is_none_or(|destructive| subject.destructive == destructive)
     }
 
+    /// The same rule where the types of a tool spell something that it names in another way.
+    pub(super) fn spelt(&self, spellings: &Spellings<'_>) -> Option<Self> {
+        let reading = self.rule.reading();
+        let mut is_spelt = false;
+        let arguments = self.arguments.iter().map(|(name, matcher)| {
+            let spelt = matcher.spelt(reading, &|value| spellings(name, value));
+            is_spelt |= spelt.is_some();
+            (name.clone(), spelt.unwrap_or_else(|| matcher.clone()))
+        });
+        let arguments = arguments.collect();
+        is_spelt.then(|| Self {
+            rule: self.rule.clone(),
+            source: Arc::clone(&self.source),
+            tools: self.tools.clone(),
+            component: self.component.clone(),
+            arguments,
+        })
+    }
+
     /// Its patterns of tools, in the order of the rule.
     pub(super) fn tools(&self) -> &[ToolGlob] {
         &self.tools
@@ -136,9 +155,14 @@ impl CompiledRule {
                 return matcher.matches(&Value::Null, reading, paths);
             }
             let mut found = found.into_iter();
+            let is_null = || matcher.matches(&Value::Null, reading, paths);
             match reading {
-                Reading::Wide => found.any(|value| matcher.matches(value, reading, paths)),
-                Reading::Narrow => complete && found.all(|value| matcher.matches(value, reading, paths)),
+                Reading::Wide => {
+                    found.any(|value| matcher.matches(value, reading, paths)) || (!complete && is_null())
+                }
+                Reading::Narrow => {
+                    found.all(|value| matcher.matches(value, reading, paths)) && (complete || is_null())
+                }
             }
         })
     }

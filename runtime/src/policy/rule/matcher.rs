@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::path::{PathPattern, Remembered, fold};
 use super::relative::{RelativePattern, relative};
+use super::same::{is_same, texts};
 
 /// Memory of a compiled expression: an operator's own, so this only stops a slip such as `(a{1000}){1000}`.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
@@ -23,11 +24,13 @@ pub enum Matcher {
     /// path of which it matches the end, from any folder on, with all that holds for [`Path`](Self::Path); in an allow
     /// rule only where the path still matches once `..` and links are followed.
     Relative(String),
-    /// A text that a glob matches as a whole, `*` across anything. Case makes no difference in a deny or ask rule.
+    /// A text that a glob matches as a whole, `*` across anything. Case makes no difference in a deny or ask rule, which
+    /// also holds for numbers and booleans as texts, whole numbers with and without `.0`.
     Glob(String),
-    /// A text in which a regular expression is found; `^` and `$` anchor it.
+    /// A text in which a regular expression is found; `^` and `$` anchor it. Numbers and booleans as for globs.
     Regex(String),
-    /// Exactly this value; `5` is `5.0`, and keys have no order. Null is also an argument that is not there.
+    /// This value, as the tool's types spell it; `5` is `5.0`, and keys have no order. Null is also an argument that is not
+    /// there, and in a deny or ask rule a member that is not there.
     Equals(Value),
     /// One of these.
     Any(Vec<Matcher>),
@@ -137,6 +140,27 @@ impl Compiled {
         }
     }
 
+    /// The same matcher with what a tool's types make of the values in it, if that is something else.
+    pub(super) fn spelt(&self, reading: Reading, spellings: &dyn Fn(&Value) -> Vec<Value>) -> Option<Self> {
+        let named = match self {
+            Self::Equals(value) => value.clone(),
+            // As a pattern of texts it is uncertain of what is no text.
+            Self::Glob { exact, .. } if reading == Reading::Wide && is_plain(exact.glob().glob()) => {
+                exact.glob().glob().into()
+            }
+            Self::Any(matchers) => {
+                let spelt: Vec<Option<Self>> =
+                    matchers.iter().map(|matcher| matcher.spelt(reading, spellings)).collect();
+                let of = |(spelt, matcher): (Option<Self>, &Self)| spelt.unwrap_or_else(|| matcher.clone());
+                let is_spelt = spelt.iter().any(Option::is_some);
+                return is_spelt.then(|| Self::Any(spelt.into_iter().zip(matchers).map(of).collect()));
+            }
+            _ => return None,
+        };
+        let others: Vec<Self> = spellings(&named).into_iter().map(Self::Equals).collect();
+        (!others.is_empty()).then(|| Self::Any(std::iter::once(self.clone()).chain(others).collect()))
+    }
+
     /// Whether `value`, or enough of its items, matches.
     pub(super) fn matches(&self, value: &Value, reading: Reading, paths: &Remembered<'_>) -> bool {
         if self.matches_whole(value, reading, paths) {
@@ -155,7 +179,7 @@ impl Compiled {
             (Self::Any(matchers), _) => {
                 matchers.iter().any(|matcher| matcher.matches_whole(value, reading, paths))
             }
-            (Self::Equals(expected), _) => is_same(expected, value),
+            (Self::Equals(expected), _) => is_same(expected, value, reading),
             (Self::Path(pattern), Value::String(text)) => pattern.matches(text, reading, paths),
             (Self::Relative(pattern), Value::String(text)) => pattern.matches(text, reading, paths),
             (Self::Glob { exact, folded }, Value::String(text)) => match reading {
@@ -164,11 +188,11 @@ impl Compiled {
             },
             (Self::Regex(regex), Value::String(text)) => regex.is_match(text),
             // A tool may write a number as text; how is uncertain, so that it never allows.
-            (Self::Glob { exact, .. }, Value::Number(_) | Value::Bool(_)) => {
-                reading == Reading::Wide && exact.is_match(value.to_string())
+            (Self::Glob { exact, .. }, _) => {
+                reading == Reading::Wide && texts(value).iter().any(|text| exact.is_match(text))
             }
-            (Self::Regex(regex), Value::Number(_) | Value::Bool(_)) => {
-                reading == Reading::Wide && regex.is_match(&value.to_string())
+            (Self::Regex(regex), _) => {
+                reading == Reading::Wide && texts(value).iter().any(|text| regex.is_match(text))
             }
             _ => false,
         }
@@ -202,19 +226,7 @@ fn no_regex(pattern: &str, error: &regex::Error) -> String {
     }
 }
 
-/// Whether two values are equal as JSON: numbers by value, objects without order.
-fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || (one.is_f64() != other.is_f64() && one.as_f64() == other.as_f64())
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_same(value, other)))
-        }
-        _ => one == other,
-    }
+/// Whether a glob has nothing in it that stands for something else.
+fn is_plain(pattern: &str) -> bool {
+    !pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }

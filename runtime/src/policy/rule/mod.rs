@@ -10,6 +10,7 @@ mod matcher;
 mod names;
 mod path;
 mod relative;
+mod same;
 mod set;
 mod spec;
 #[cfg(test)]

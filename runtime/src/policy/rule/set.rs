@@ -27,6 +27,9 @@ pub struct Subject<'a> {
     pub destructive: bool,
 }
 
+/// What the types of a tool make of a value that a rule names for an argument.
+pub(crate) type Spellings<'a> = dyn Fn(&str, &Value) -> Vec<Value> + 'a;
+
 /// Where a decision comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -92,10 +95,16 @@ impl Rules {
 
     /// Those that concern a tool.
     pub fn for_tool(&self, subject: &Subject<'_>) -> ToolRules {
+        self.for_types(subject, &|_, _| Vec::new())
+    }
+
+    /// The same for a tool whose arguments have types: what the rules name is compared as these spell it, too.
+    pub(crate) fn for_types(&self, subject: &Subject<'_>, spellings: &Spellings<'_>) -> ToolRules {
         let mut concerning =
             ToolRules { deny: Vec::new(), ask: Vec::new(), allow: Vec::new(), default: self.default };
         for rule in self.rules.iter().filter(|rule| rule.concerns(subject)) {
-            concerning.of_mut(rule.rule.action).push(Arc::clone(rule));
+            let spelt = rule.spelt(spellings).map_or_else(|| Arc::clone(rule), Arc::new);
+            concerning.of_mut(rule.rule.action).push(spelt);
         }
         concerning
     }

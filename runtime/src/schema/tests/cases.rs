@@ -70,7 +70,7 @@ fn nothing_is_a_complete_set_of_arguments_for_a_tool_without_parameters() {
 fn absent_and_null_are_none_for_an_option_and_wrong_for_the_rest() {
     let signature = plain("f: func(q: string, limit: option<u32>);");
     for arguments in [json!({"q": "a"}), json!({"q": "a", "limit": null})] {
-        assert_eq!(accept_value(&signature, arguments.clone()), Ok(arguments));
+        assert_eq!(accept_value(&signature, arguments), Ok(json!({"q": "a"})));
     }
     assert_eq!(accept_value(&signature, json!({"q": null})), Err("/q: expected string, got null".to_owned()));
     let both = plain("f: func(q: string, path: string, limit: option<u32>);");
@@ -108,7 +108,12 @@ fn an_unknown_property_is_named_with_the_known_and_the_nearest_at_every_level() 
         Err("/inner/follow: expected only `follow_links`, got an unknown property (did you mean `follow_links`?)".to_owned())
     );
     // Neither of two spellings of one property wins.
-    assert!(accept_value(&signature, json!({"max-depth": 1, "max_depth": 2})).is_err());
+    for both in [json!([1, 2]), json!([null, 2]), json!([1, null]), json!([null, null])] {
+        assert!(
+            accept_value(&signature, json!({"max-depth": both[0], "max_depth": both[1]})).is_err(),
+            "{both}"
+        );
+    }
 }
 
 #[test]
@@ -243,7 +248,7 @@ fn documented_forms_become_the_canonical_one() {
         (json!({"m": {"tag": "level", "val": "12"}}), json!({"m": {"tag": "level", "val": 12}})),
         (json!({"c": "dark-blue"}), json!({"c": "dark_blue"})),
         (json!({"p": {"read": false, "write-all": true}}), json!({"p": ["write_all"]})),
-        (json!({"p": ["write-all", "read"]}), json!({"p": ["write_all", "read"]})),
+        (json!({"p": ["write-all", "read"]}), json!({"p": ["read", "write_all"]})),
         (json!({"t": [5.0, "a"]}), json!({"t": [5, "a"]})),
         (json!({"o": {"some": "5"}}), json!({"o": {"some": 5}})),
         (json!({"o": {"some": null}}), json!({"o": {"some": null}})),

@@ -19,18 +19,18 @@ use crate::schema::pattern::Pattern;
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self) -> u64 {
+    pub(super) fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.roll() % u64::try_from(bound).unwrap()).unwrap()
     }
 
-    fn one_in(&mut self, bound: usize) -> bool {
+    pub(super) fn one_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
     }
 
@@ -136,7 +136,7 @@ fn record(dice: &mut Dice, depth: usize) -> RecordShape {
     RecordShape::new(None, members.collect()).unwrap()
 }
 
-fn signature(dice: &mut Dice) -> Signature {
+pub(super) fn signature(dice: &mut Dice) -> Signature {
     let arguments = record(dice, 3);
     let ok = Some(Shape::Record(Box::new(arguments.clone())));
     let returns = Returns { ok, err: None, fallible: false, kind: ResultKind::Plain };
@@ -251,7 +251,7 @@ fn mutate(dice: &mut Dice, value: &mut Value) {
     }
 }
 
-fn canonical(signature: &Signature, value: Value) -> Value {
+pub(super) fn canonical(signature: &Signature, value: Value) -> Value {
     canonicalise(signature, value, RepairMode::Off).0
 }
 
@@ -309,8 +309,10 @@ proptest! {
             let there = lower(&signature, &value).unwrap();
             let Lifted::Ok(back) = lift_result(&signature, &there, u64::MAX).unwrap() else { unreachable!() };
             prop_assert!(output.is_valid(&back), "output schema refuses {}", back);
-            let again = lower(&signature, &canonical(&signature, back)).unwrap();
+            let back = canonical(&signature, back);
+            let again = lower(&signature, &back).unwrap();
             prop_assert_eq!(&again, &there);
+            prop_assert_eq!(back, canonical(&signature, value), "one form for each value of the guest");
         }
     }
 

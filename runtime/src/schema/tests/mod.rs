@@ -6,6 +6,7 @@ mod engine;
 mod laws;
 mod limits;
 mod schemas;
+mod spellings;
 #[path = "../../../../tests/promises/validators.rs"]
 mod validators;
 

@@ -126,8 +126,14 @@ impl Connection {
         match request {
             Ok(request) if self.flights.has(request.id()) => self.refuse_id(request.id()).await,
             Ok(request) => self.request(request).await,
-            Err(refused) => self.outbox.send(&refused.into()).await,
+            Err(refused) => self.refuse(refused).await,
         }
+    }
+
+    /// An id of a call that runs is left out: an error under it would be read as the end of that call.
+    async fn refuse(&self, refused: Refused) {
+        let id = refused.id.filter(|id| !self.flights.has(id));
+        self.outbox.send(&Refused { id, ..refused }.into()).await;
     }
 
     /// The reply carries no id: that one belongs to the call that runs, which has not ended.

@@ -8,7 +8,7 @@ use super::reply::{Refusal, Reply};
 use super::request::{BatchCall, Request};
 use crate::call::ToolCall;
 use crate::output::clean;
-use crate::schema::{Bounds, ParseError, RepairMode, nearest, outline, parse_arguments};
+use crate::schema::{Bounds, ParseError, RepairMode, nearest, only_member, outline, parse_arguments};
 
 /// Levels of a line: those of arguments, and of a batch around them.
 const DEPTH: usize = 104;
@@ -58,7 +58,7 @@ pub(super) fn request(line: Vec<u8>) -> Result<Request, Refused> {
         let place = error.utf8_error().valid_up_to();
         unreadable(format!("the line is not UTF-8 from byte {place} on"))
     })?;
-    let object = object(&text).map_err(unreadable)?;
+    let object = object(&text).map_err(|message| Refused { id: id_around(&text), ..unreadable(message) })?;
     let written = object.get("id").ok_or("the request has no `id`; give it a string or a whole number");
     let id = written
         .map_err(str::to_owned)
@@ -111,6 +111,11 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
         }
         _ => Err("a request is one JSON object a line".to_owned()),
     }
+}
+
+/// The id of a line whose other parts cannot be read.
+fn id_around(text: &str) -> Option<Id> {
+    Id::deserialize(only_member(text, "id")?).ok()
 }
 
 /// A batch in which only calls cannot be read: these are refused in their places, and the others run.

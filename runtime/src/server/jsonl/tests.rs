@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use serde_json::Value;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::MAX_LINE_BYTES;
@@ -132,9 +133,31 @@ fn a_batch_is_read_around_a_call_that_cannot_be() {
     let calls: Vec<_> = calls.iter().enumerate().map(|(at, call)| call_of_batch(at, call)).collect();
     assert_eq!(calls[0].arguments, Arguments::Text(r#"{"a":1,"a":2}"#.to_owned()));
     assert_eq!((&calls[1].id, calls[1].problem()), (&2.into(), None));
-    for (more, kind) in [("", "call"), (r#""session":"\ud800","#, "batch"), (r#""id":2,"#, "batch")] {
+    for (more, kind, id) in
+        [("", "call", Some(1)), (r#""session":"\ud800","#, "batch", Some(1)), (r#""id":2,"#, "batch", None)]
+    {
         let refused = request(line(more, kind).into_bytes()).unwrap_err();
-        assert_eq!((refused.id, refused.kind), (None, Refusal::Unreadable), "{more}");
+        let got = refused.id.map(|id| id.value().clone());
+        assert_eq!((got, refused.kind), (id.map(Value::from), Refusal::Unreadable), "{more}");
+    }
+}
+
+/// Who waits for the end of a call learns of it, wherever its line cannot be read.
+#[test]
+fn a_line_that_cannot_be_read_is_refused_under_its_id_where_that_can() {
+    for (line, id) in [
+        (r#"{"type":"call","id":"a","name":"t","arguments":{"x":1,"x":2}}"#, Some("a")),
+        (r#" {"arguments":{"x":1e999},"id":"a","type":"call","name":"t"}"#, Some("a")),
+        (r#"{"type":"call","id":"a","name":"t","meta":{"k":"\ud800"}}"#, Some("a")),
+        (r#"{"type":"call","id":"a","name":"t","meta":{"k":"x","k":"y"}}"#, Some("a")),
+        (r#"{"type":"call","id":"a","id":"b","name":"t","arguments":{"x":1,"x":2}}"#, None),
+        (r#"{"type":"call","id":"\ud800","name":"t"}"#, None),
+        (r#"{"type":"call","id":["a"],"name":"t","arguments":{"x":1,"x":2}}"#, None),
+        (r#"{"type":"call","id":"a","name":"t""#, None),
+    ] {
+        let refused = request(line.as_bytes().to_vec()).unwrap_err();
+        let got = refused.id.map(|id| id.value().clone());
+        assert_eq!((got, refused.kind), (id.map(Value::from), Refusal::Unreadable), "{line}");
     }
 }
 

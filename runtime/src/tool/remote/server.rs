@@ -110,6 +110,11 @@ impl Server {
         }))
     }
 
+    /// The digest of all that decides how it runs, its secrets among them.
+    pub fn made_of(&self) -> Digest {
+        self.made_of
+    }
+
     /// Whether there is more to it than to a new one.
     fn is_of_use(&self) -> bool {
         let is_opening = self.is_opening();

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::Work;
+use crate::schema::Repairs;
 use crate::tool::ArgumentSchema;
 
 fn object(a: Value, defs: Value) -> Value {
@@ -184,4 +186,54 @@ fn schemas_as_people_and_generators_write_them_are_quick() {
     let schema = ArgumentSchema::new(&union).unwrap();
     assert!(schema.violations(&json!({ "f": value })).is_empty());
     assert!(schema.admits(&json!({ "f": value })));
+}
+
+fn integers(schema: &Value, mut value: Value) -> (Value, Vec<String>) {
+    let mut repairs = Repairs::default();
+    Work::of(schema).unwrap().write_integers(&mut value, &mut repairs);
+    (value, repairs.into_vec().into_iter().map(|repair| repair.path).collect())
+}
+
+#[test]
+fn whole_numbers_are_integers_wherever_the_schema_says_so() {
+    let integer = json!({ "type": "integer" });
+    for (part, value, written) in [
+        (integer.clone(), json!(13.0), json!(13)),
+        (integer.clone(), json!(-0.0), json!(0)),
+        (integer.clone(), json!(1e19), json!(1e19)),
+        (json!({ "type": ["null", "integer"] }), json!(13.0), json!(13)),
+        (json!({ "type": "number" }), json!(13.0), json!(13.0)),
+        (json!({}), json!(13.0), json!(13.0)),
+        (json!({ "enum": [12, 13] }), json!(13.0), json!(13)),
+        (json!({ "const": 13 }), json!(13.0), json!(13)),
+        (json!({ "$ref": "#/$defs/d" }), json!(13.0), json!(13)),
+        (json!({ "anyOf": [{ "type": "string" }, integer.clone()] }), json!(13.0), json!(13)),
+        (json!({ "allOf": [{ "type": "number" }, integer.clone()] }), json!(13.0), json!(13)),
+        (json!({ "items": integer.clone() }), json!([1.0, 2.5, 3, "4.0"]), json!([1, 2.5, 3, "4.0"])),
+        (
+            json!({ "prefixItems": [{}, integer.clone()], "items": {} }),
+            json!([1.0, 2.0, 3.0]),
+            json!([1.0, 2, 3.0]),
+        ),
+        (
+            json!({ "additionalProperties": integer.clone() }),
+            json!({ "x/y": [1.0], "z": 2.0 }),
+            json!({ "x/y": [1.0], "z": 2 }),
+        ),
+        (json!({ "patternProperties": { "^x": integer.clone() } }), json!({ "x": 1.0 }), json!({ "x": 1 })),
+        (
+            json!({ "properties": { "x": { "$ref": "#/properties/a" }, "n": integer } }),
+            json!({ "x": { "x": { "n": 1.0 } } }),
+            json!({ "x": { "x": { "n": 1 } } }),
+        ),
+    ] {
+        let schema = object(part, json!({ "d": { "type": "integer" } }));
+        let (got, _) = integers(&schema, json!({ "a": value, "b": value }));
+        assert_eq!(got, json!({ "a": written, "b": value }), "{schema}");
+    }
+    let schema = object(json!({ "type": "array", "items": { "type": "integer" } }), json!({}));
+    let (_, paths) = integers(&schema, json!({ "a": [1.0, 2, 3.0] }));
+    assert_eq!(paths, ["/a/0", "/a/2"]);
+    let (_, paths) = integers(&schema, json!({ "a": vec![1.0; 1000] }));
+    assert_eq!(paths.len(), 51);
 }
