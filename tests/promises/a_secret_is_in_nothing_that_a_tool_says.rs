@@ -106,6 +106,36 @@ async fn the_border_of_what_is_kept_halves_no_secret() {
     }
 }
 
+#[tokio::test]
+async fn the_border_of_what_is_counted_halves_no_secret() {
+    let (first, second) = ("sk-live_AbCd", "1234-wxyz9876");
+    let grant = || grant(&format!("{first}{second}"));
+    let limits = Limits::default().with(Limit::LogRecords, 2);
+    let runtime = built(builder().component(probe(grant(), limits)));
+    let text = format!("{second} ... {first}");
+    let outcome = call(&runtime, "log_many", json!({ "level": "info", "text": text, "count": 3 })).await;
+    let logs: Vec<&str> = outcome.logs.iter().map(|log| log.text.as_str()).collect();
+    assert_eq!(logs, ["1234-wxyz9876 ... [redacted:key]", " ... ", "[... 1 more records were not kept ...]"]);
+}
+
+#[test]
+fn what_would_be_done_is_told_without_it() {
+    let runtime = built(builder().component(probe(grant(SECRET), Limits::default())));
+    let said = json!({ "value": format!("a {SECRET}") });
+    let twice = format!("{{{0}: 1, {0}: 2}}", json!(SECRET));
+    for arguments in [
+        toolcell::call::Arguments::Value(said),
+        toolcell::call::Arguments::Value(json!({ SECRET: 1 })),
+        toolcell::call::Arguments::Text(twice),
+    ] {
+        let explanation = runtime.explain(ToolCall::new("echo_string", arguments));
+        let shown = format!("{:?} {:?}", explanation.arguments, explanation.error);
+        assert!(shown.contains("redacted:key"), "{shown}");
+        assert_hidden("an explanation", &shown);
+        assert!(!shown.contains("tok/en"), "{shown}");
+    }
+}
+
 /// Keeps what it sees, and answers with the secret.
 struct Watching(Arc<Mutex<String>>);
 
@@ -135,7 +165,7 @@ async fn hooks_approvers_listeners_and_the_audit_do_not_see_it() {
     let asking = Arc::clone(&asked);
     let runtime = built(
         builder()
-            .component(probe(grant(SECRET), Limits::default()))
+            .component(probe(grant(SECRET).secret("pin", Secret::value("73000007")), Limits::default()))
             .hook(Watching(Arc::clone(&seen)))
             .rule(Rule::ask("echo_string"))
             .approver(move |question: Question| {
@@ -144,6 +174,9 @@ async fn hooks_approvers_listeners_and_the_audit_do_not_see_it() {
             })
             .audit(Audit::file(&file).arguments(toolcell::audit::Detail::Full)),
     );
+    let number = ToolCall::new("echo_u32", json!({ "value": 73_000_007 }));
+    let numbered = runtime.call(number).await;
+    assert_eq!(numbered.structured, Some(json!({ "result": "[redacted:pin]" })));
     let (sender, mut receiver) = tokio::sync::mpsc::channel(1_000);
     let echo = ToolCall::new("echo_string", json!({ "value": format!("- {SECRET} -") }));
     let outcome = runtime.call(echo).events(sender.clone()).await;
@@ -166,7 +199,8 @@ async fn hooks_approvers_listeners_and_the_audit_do_not_see_it() {
     }
     drop(runtime);
     let audit = std::fs::read_to_string(file).unwrap();
-    assert_eq!(audit.lines().count(), 2);
+    assert_eq!(audit.lines().count(), 3);
+    assert!(audit.contains("redacted:pin") && !audit.contains("73000007"), "{audit}");
     assert!(audit.contains("redacted:key"), "{audit}");
     assert_hidden("the audit", &audit);
 }
@@ -216,6 +250,17 @@ fn a_secret_is_refused_at_load_with_its_line_and_without_its_value() {
     assert!(described.stdout.contains("secret a, which it reads"), "{}", described.stdout);
     let echoed = line.run(&["call", "echo", r#"{"text":"my hunter2-hunter2"}"#, "--config", "toolcell.toml"]);
     assert_eq!(echoed.stdout.trim_end(), "my [redacted:a]");
+    line.write("around", " \thunter2-hunter2 \t\n\n");
+    mode("around", 0o600);
+    assert_eq!(run("a = { file = \"around\" }").code, 0);
+    let echoed = line.run(&["call", "echo", r#"{"text":"my hunter2-hunter2"}"#, "--config", "toolcell.toml"]);
+    assert_eq!(echoed.stdout.trim_end(), "my [redacted:a]");
+    let explaining = ["explain", "echo", r#"{"text":"my hunter2-hunter2"}"#, "--config", "toolcell.toml"];
+    for arguments in [&explaining[..], &[&explaining[..], &["--json"]].concat()] {
+        let explained = line.run(arguments);
+        assert!(explained.stdout.contains("my [redacted:a]"), "{explained:?}");
+        assert!(!explained.stdout.contains("hunter2"), "{explained:?}");
+    }
     // A configuration that was only found reads no secret.
     let found = line.run(&["call", "echo", r#"{"text":"my hunter2-hunter2"}"#]);
     assert!(found.stderr.contains("`component.basics.secrets.a`: is not read"), "{found:?}");

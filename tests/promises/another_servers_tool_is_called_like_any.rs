@@ -130,6 +130,37 @@ async fn its_secrets_are_in_nothing_that_it_says() {
 }
 
 #[tokio::test]
+async fn its_secrets_are_in_nothing_that_is_said_of_it() {
+    let secret = "sk-live_AbCd1234-wxyz9876";
+    let mut cut = definition("cut");
+    cut["title"] = json!(format!("{}{secret}", "t".repeat(116)));
+    cut["description"] = json!(format!("{}{secret}", "d".repeat((16 << 10) - 12)));
+    let mut refused = definition("refused");
+    refused["inputSchema"] = json!({ "type": "object", "properties": { "a": { "type": secret } } });
+    let nameless = json!({ "name": format!("{}{secret}", "x".repeat(40)) });
+    let server = Scripted::new(&[cut, refused, nameless, definition(secret)]);
+    let key = server.write("key", secret);
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let holding = "secrets = { token = { file = \"key\" } }\nenv = { TOKEN = { secret = \"token\" } }\n";
+    let dying =
+        |script: &str| format!("[mcp.gone]\ncommand = [\"sh\", \"-c\", {}]\n{holding}", json!(script));
+    let loaded = dying("echo 'Loading… failed: no such table' >&2; exit 4");
+    let runtime = built(server.configured(&(server.table("s", holding) + &loaded)));
+    let names: Vec<String> = runtime.list().iter().map(|tool| tool.name().to_owned()).collect();
+    assert_eq!(names, ["cut"]);
+    let tool = runtime.get("cut").unwrap();
+    let warnings = runtime.warnings().join("\n");
+    for told in [tool.title().unwrap(), tool.description(), &warnings] {
+        assert!(!told.contains("sk-live") && !told.contains("wxyz9876"), "{told}");
+    }
+    assert_eq!(warnings.matches("is no tool").count(), 3, "{warnings}");
+    assert!(warnings.contains("its last words: Loading… failed: no such table"), "{warnings}");
+    let long = dying("i=0; while [ $i -lt 400 ]; do echo \"$i $TOKEN\" >&2; i=$((i+1)); done; exit 4");
+    let warnings = built(server.configured(&long)).warnings().join("\n");
+    assert!(warnings.contains("399 [redacted:token]") && !warnings.contains("wxyz9876"), "{warnings}");
+}
+
+#[tokio::test]
 async fn how_far_it_has_come_is_heard() {
     let server = Scripted::new(&[definition("progress")]);
     let runtime = server.runtime("");

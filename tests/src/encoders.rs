@@ -164,6 +164,38 @@ fn in_urls(text: &str) -> Vec<String> {
     all
 }
 
+/// As languages show a text.
+fn in_languages(text: &str) -> Vec<String> {
+    let debug = format!("{text:?}");
+    vec![
+        debug.trim_matches('"').to_owned(),
+        text.escape_default().to_string(),
+        // Python's `repr` where it chooses either quotes.
+        replaced(text, &[("\\", "\\\\"), ("\n", "\\n"), ("'", "\\'")]),
+        replaced(text, &[("\\", "\\\\"), ("\n", "\\n")]),
+        // JSON pointers.
+        replaced(text, &[("~", "~0"), ("/", "~1")]),
+    ]
+}
+
+/// In one encoding, and that in another.
+fn in_two(text: &str) -> Vec<String> {
+    let (base64, in_json) = (STANDARD_NO_PAD.encode(text), json(text));
+    vec![
+        // Base64 by PHP's and .NET's JSON, in a query, in a cookie, and in Go's templates.
+        base64.replace('/', "\\/"),
+        base64.replace('+', "\\u002B"),
+        replaced(&base64, &[("/", "\\/"), ("+", "\\u002b")]),
+        percent(&base64, "-._~", false),
+        percent(&base64, "-._~", true),
+        base64.replace('+', "%2B"),
+        base64.replace('+', "&#43;"),
+        // JSON in a query, and in base64.
+        percent(&in_json, "-._~", false),
+        STANDARD_NO_PAD.encode(&in_json),
+    ]
+}
+
 /// In base64, wherever in a group it begins and whatever follows.
 fn in_base64(text: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -189,9 +221,9 @@ pub fn common(text: &str) -> Vec<String> {
     all
 }
 
-/// All but base64, each once, the text itself first.
+/// All but plain base64, each once, the text itself first.
 pub fn written(text: &str) -> Vec<String> {
-    let mut all = [in_json(text), in_markup(text), in_urls(text)].concat();
+    let mut all = [in_json(text), in_markup(text), in_urls(text), in_languages(text), in_two(text)].concat();
     all.push(text.bytes().map(|byte| format!("{byte:02x}")).collect());
     all.push(text.bytes().map(|byte| format!("{byte:02X}")).collect());
     all.extend([text.replace('"', "\"\""), text.replace('\'', "''"), text.to_ascii_lowercase()]);

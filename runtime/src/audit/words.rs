@@ -39,17 +39,21 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The value with each of its texts redacted.
+    /// The value with each of its texts redacted, and each of its numbers that has a secret in it.
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.redacted(text).into_owned().into(),
+            Value::Number(number) => match self.redacted(&number.to_string()) {
+                Cow::Owned(redacted) => redacted.into(),
+                Cow::Borrowed(_) => value.clone(),
+            },
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Value::Object(members) => {
                 let redacted =
                     members.iter().map(|(name, value)| (self.redacted(name).into_owned(), self.value(value)));
                 Value::Object(redacted.collect::<Map<_, _>>())
             }
-            other => other.clone(),
+            Value::Null | Value::Bool(_) => value.clone(),
         }
     }
 
@@ -142,10 +146,14 @@ mod tests {
     #[test]
     fn every_text_of_a_value_is_redacted() {
         fn redact(text: &str) -> Cow<'_, str> {
-            text.replace("hidden", "***").into()
+            match text.replace("hidden", "***").replace("73000007", "***") {
+                replaced if replaced == text => text.into(),
+                replaced => replaced.into(),
+            }
         }
         let words = Words::new(Some(&redact));
-        let value = words.value(&json!({ "hidden": ["a hidden", { "x": "hidden" }, 1] }));
-        assert_eq!(value, json!({ "***": ["a ***", { "x": "***" }, 1] }));
+        let value = json!({ "hidden": ["a hidden", { "x": "hidden", "y": 73_000_007 }, 1, [-73_000_007.5]] });
+        let redacted = json!({ "***": ["a ***", { "x": "***", "y": "***" }, 1, ["-***.5"]] });
+        assert_eq!(words.value(&value), redacted);
     }
 }

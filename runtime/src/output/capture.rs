@@ -161,6 +161,33 @@ mod tests {
         assert!(capture.tail.capacity() <= 64 * 1024);
     }
 
+    #[test]
+    fn our_own_border_leaves_no_half_of_a_secret_that_was_coloured() {
+        // As `grep --color` shows a match, and a progress bar's carriage returns.
+        for coloured in [
+            "sk-live_\u{1b}[01;31m\u{1b}[KAbCd\u{1b}[m\u{1b}[K1234-wxyz9876",
+            "sk-live_\u{9b}01;31mAbCd\u{1b}(B1234-wxyz9876",
+            "sk-\u{1b}]8;;http://a\u{1b}\\live_AbCd\u{1b}]8;;\u{7}1234-wxyz9876",
+        ] {
+            let secret = super::super::clean(coloured).into_owned();
+            assert_eq!(secret, "sk-live_AbCd1234-wxyz9876");
+            let redactor = Redactor::new([("key", secret.as_str())]).unwrap().unwrap();
+            for at in 1..coloured.len() {
+                let kept = 2 * coloured.len();
+                let (before, after) = ("#".repeat(kept / 2 - at), "#".repeat(kept / 2 - coloured.len() + at));
+                let printed = format!("{before}{coloured}{}{coloured}{after}", "~".repeat(kept));
+                let shown = captured(kept, &[printed.as_bytes()]).render_redacted(Some(&redactor));
+                let ends: Vec<&str> = shown.split('\n').collect();
+                let left = |end: &str| end.replace('#', "").replace("[redacted:key]", "");
+                assert_eq!(left(ends[0]), "", "{at}: {shown:?}");
+                let tail = left(ends[2]);
+                let told =
+                    secret.as_bytes().windows(5).any(|part| tail.as_bytes().windows(5).any(|it| it == part));
+                assert!(!told, "{at}: {shown:?}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn the_ends_are_the_streams_own(

@@ -125,6 +125,15 @@ fn string_length(rest: &[u8]) -> usize {
     position
 }
 
+/// Where the rest of an escape sequence may end that `text` begins within, since what was before was cut off.
+pub(super) fn torn(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let bytes = text.as_bytes();
+    let string = string_length(bytes);
+    let is_ended = matches!(bytes.get(..string).and_then(<[u8]>::last), Some(0x07 | b'\\' | 0x9C));
+    let ends = [escape_length(bytes), csi_length(bytes), if is_ended { string } else { 0 }];
+    ends.into_iter().filter(|end| *end > 0 && text.is_char_boundary(*end))
+}
+
 /// Cleans every string in a value, keys included.
 pub fn clean_value(value: &mut Value) {
     match value {

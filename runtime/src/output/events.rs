@@ -48,8 +48,8 @@ impl EventSinks {
     }
 
     /// What takes the tool's secrets out of texts.
-    pub fn redactor(&self) -> Option<&Redactor> {
-        self.redacting.as_ref().map(|redacting| redacting.redactor.as_ref())
+    pub fn redactor(&self) -> Option<&Arc<Redactor>> {
+        self.redacting.as_ref().map(|redacting| &redacting.redactor)
     }
 
     /// The same listeners, who get no chunks: something may still take the place of the whole result.
@@ -82,21 +82,21 @@ impl EventSinks {
         if !self.wants_chunks() {
             return;
         }
-        let mut content = clean_content(content);
-        if let Some(redacting) = &self.redacting {
-            match &mut content {
-                Content::Text { text } => {
-                    *text = locked(&redacting.chunks).piece(text);
-                    if text.is_empty() {
-                        return;
-                    }
+        let content = match (&self.redacting, content) {
+            (None, content) => clean_content(content),
+            (Some(redacting), Content::Text { text }) => {
+                let text = locked(&redacting.chunks).piece(&clean(&text));
+                if text.is_empty() {
+                    return;
                 }
-                other => {
-                    self.rest().await;
-                    redacting.redactor.block(other);
-                }
+                Content::Text { text }
             }
-        }
+            // What is held back of a text before it stays so: the text may go on behind it.
+            (Some(redacting), mut other) => {
+                redacting.redactor.block(&mut other);
+                clean_content(other)
+            }
+        };
         self.send(Event::Chunk { content }).await;
     }
 
@@ -119,6 +119,7 @@ impl EventSinks {
     pub async fn progress(&self, done: u64, total: Option<u64>, text: Option<&str>) {
         if !self.is_empty() {
             let text = text.map(|text| self.record(text));
+            let (done, total) = (self.number(done).unwrap_or_default(), total.and_then(|of| self.number(of)));
             self.send(Event::Progress { done, total, text }).await;
         }
     }
@@ -129,6 +130,12 @@ impl EventSinks {
             Some(redacting) => locked(&redacting.records).record(&text),
             None => text.into_owned(),
         }
+    }
+
+    /// A number, unless it is a secret.
+    fn number(&self, number: u64) -> Option<u64> {
+        let redactor = self.redactor();
+        Some(number).filter(|number| redactor.is_none_or(|redactor| !redactor.is_in(&number.to_string())))
     }
 
     async fn send(&self, event: Event) {
@@ -144,4 +151,77 @@ impl EventSinks {
 
 fn locked(stream: &Mutex<RedactingStream>) -> std::sync::MutexGuard<'_, RedactingStream> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use serde_json::json;
+
+    use super::*;
+
+    const SECRET: &str = "sk-live_AbCd1234-wxyz9876";
+
+    /// What a listener hears of chunks and of progress, as JSON.
+    async fn heard(chunks: Vec<Content>, progress: &[u64]) -> String {
+        let redactor = Redactor::new([("key", SECRET), ("pin", "73000007")]).unwrap().map(Arc::new);
+        let (sink, mut events) = tokio::sync::mpsc::channel(64);
+        let mut sinks = EventSinks::default().redacting(redactor.as_ref());
+        sinks.add(sink);
+        for chunk in chunks {
+            sinks.chunk(chunk).await;
+        }
+        sinks.rest().await;
+        for done in progress {
+            sinks.progress(*done, Some(*done), None).await;
+        }
+        drop(sinks);
+        let mut heard = Vec::new();
+        while let Some(event) = events.recv().await {
+            heard.push(event);
+        }
+        json!(heard).to_string()
+    }
+
+    fn text(text: &str) -> Content {
+        Content::Text { text: text.to_owned() }
+    }
+
+    fn link(uri: String) -> Content {
+        Content::Link { uri, name: None, mime_type: None }
+    }
+
+    #[tokio::test]
+    async fn no_half_of_a_secret_is_heard_on_either_side_of_what_is_no_text() {
+        for at in 1..SECRET.len() {
+            let (first, second) = SECRET.split_at(at);
+            let between = link("https://example.org/".to_owned());
+            let heard =
+                heard(vec![text(&format!("a {first}")), between, text(&format!("{second} b"))], &[]).await;
+            assert!(heard.contains("example.org") && heard.contains("[redacted:key]"), "{heard}");
+            let left = heard.replace("[redacted:key]", "");
+            assert!(!left.contains(first) || first.len() < 3, "{at}: {heard}");
+            assert!(!left.contains(second) || second.len() < 3, "{at}: {heard}");
+        }
+        let ended = heard(vec![text("a sk-live_AbCd")], &[]).await;
+        assert!(
+            ended.contains("a ") && !ended.contains("sk-live"),
+            "the rest may come with the result: {ended}"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_address_is_redacted_before_it_is_cut() {
+        for before in 1..SECRET.len() {
+            let heard = heard(vec![link(format!("{}{SECRET}", "x".repeat(2048 - before)))], &[]).await;
+            assert!(!heard.contains("xs"), "{before}: {heard}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_a_secret_is_not_heard() {
+        let heard = heard(Vec::new(), &[73_000_007, 7]).await;
+        assert!(!heard.contains("73000007") && heard.contains("\"done\":7"), "{heard}");
+    }
 }

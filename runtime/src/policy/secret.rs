@@ -11,6 +11,9 @@ pub const MIN_SECRET_BYTES: usize = 8;
 /// Longer than any key or token, so that looking for all spellings of it stays cheap.
 const MAX_SECRET_BYTES: u64 = 16 << 10;
 
+/// Newlines at the end of a secret that do not count.
+const MAX_NEWLINES: usize = 16;
+
 /// A secret of a component: its value is in nothing that the runtime shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -21,13 +24,13 @@ pub struct Secret {
     pub readable: bool,
 }
 
-/// Where a secret's value comes from.
+/// Where a secret's value comes from. Newlines at its end do not count, as in a shell's `$(…)`.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretSource {
     /// The value of an environment variable of the host.
     Env(String),
-    /// The content of a file that only its owner may read; a newline at its end does not count.
+    /// The content of a file that only its owner may read.
     File(PathBuf),
     /// The value itself.
     Value(String),
@@ -71,7 +74,7 @@ impl Secret {
     /// # Errors
     /// Says what is wrong with it, in words without it.
     pub(crate) fn read(&self) -> Result<String, String> {
-        let bytes = match &self.source {
+        let mut bytes = match &self.source {
             SecretSource::Env(name) => std::env::var_os(name)
                 .ok_or_else(|| {
                     format!("the environment variable `{name}` is to hold this secret and is not set")
@@ -80,10 +83,17 @@ impl Secret {
             SecretSource::File(path) => read_file(path)?,
             SecretSource::Value(value) => value.clone().into_bytes(),
         };
-        if bytes.len() < MIN_SECRET_BYTES {
+        let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        // A file is read no further than it may be long, and its end may be missing here.
+        if bytes.len() - end <= MAX_NEWLINES {
+            bytes.truncate(end);
+        }
+        // What is around it gets lost on the way, as in headers, and is not looked for.
+        let length = bytes.trim_ascii().len();
+        if length < MIN_SECRET_BYTES {
             return Err(format!(
-                "a secret of {} bytes is too short to be kept out of texts: it must have at least {MIN_SECRET_BYTES}",
-                bytes.len()
+                "a secret of {length} bytes is too short to be kept out of texts: it must have at least \
+                 {MIN_SECRET_BYTES}, without spaces around it"
             ));
         }
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_SECRET_BYTES {
@@ -109,12 +119,8 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
         return Err(format!("other users may use the secret in {shown}; run `chmod 600` on it"));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_SECRET_BYTES + 3).read_to_end(&mut bytes).map_err(cannot)?;
-    for end in [b'\n', b'\r'] {
-        if bytes.last() == Some(&end) {
-            bytes.pop();
-        }
-    }
+    let most = MAX_SECRET_BYTES + MAX_NEWLINES as u64 + 1;
+    file.take(most).read_to_end(&mut bytes).map_err(cannot)?;
     Ok(bytes)
 }
 
@@ -139,10 +145,13 @@ mod tests {
         };
         assert_eq!(check(b"hunter2-hunter2\n", 0o600).unwrap(), "hunter2-hunter2");
         assert_eq!(check(b"hunter2-hunter2\r\n", 0o400).unwrap(), "hunter2-hunter2");
+        assert_eq!(check(b"hunter2-hunter2\n\r\n\n", 0o400).unwrap(), "hunter2-hunter2");
+        assert_eq!(Secret::value("\thunter2-hunter2 \n\n").read().unwrap(), "\thunter2-hunter2 ");
         for (content, mode, told) in [
             (&b"hunter2-hunter2"[..], 0o640, "other users"),
             (b"hunter2-hunter2", 0o604, "other users"),
             (b"hunter2", 0o600, "7 bytes is too short"),
+            (b" \thunter2 \t\n", 0o600, "7 bytes is too short"),
             (b"", 0o600, "0 bytes is too short"),
             (b"\xff\xff\xff\xff\xff\xff\xff\xff", 0o600, "must be text"),
         ] {

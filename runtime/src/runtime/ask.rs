@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::decide::Reason;
+use super::hidden::readable;
 use super::turns::Turn;
 use super::whole::Whole;
 use super::{Call, Shared};
@@ -14,7 +15,6 @@ use crate::call::{Action, CallError, ErrorKind, Outcome, Step, Verdict, Warning}
 use crate::error::Result;
 use crate::policy::{Answer, Approvals, Binding, Bound, Question, RuleSource, Scope};
 use crate::sandbox::catch_unwind;
-use crate::schema::without_secrets;
 use crate::tool::Tool;
 
 /// A call about which somebody has to be asked.
@@ -159,18 +159,14 @@ impl Asking<'_> {
     }
 
     fn question(&self, digest: &str) -> Question {
-        let mut shown = match self.tool.signature() {
-            Some(signature) => without_secrets(signature, self.arguments),
-            None => self.arguments.clone(),
-        };
-        let redactor = self.tool.redactor();
-        if let Some(redactor) = redactor {
-            redactor.value(&mut shown);
-        }
+        let shown = readable(self.tool, self.arguments);
         let mut question =
             Question::new(self.tool.name(), self.tool.component(), digest, shown).call(&self.call.call.id);
         for reason in self.reasons {
-            let text = redactor.map_or(Cow::Borrowed(&*reason.text), |redactor| redactor.text(&reason.text));
+            let text = match self.tool.redactor() {
+                Some(redactor) => redactor.excerpts_in(&reason.text),
+                None => Cow::Borrowed(reason.text.as_str()),
+            };
             question = question.reason(&reason.source, &text);
         }
         let words: Vec<&str> = self.rules.iter().map(|rule| rule.words.as_str()).collect();

@@ -16,7 +16,7 @@ use crate::tool::Tool;
 pub struct Explanation {
     /// The tool, if there is one of that name.
     pub tool: Option<Arc<Tool>>,
-    /// The canonical arguments, as the guest would get them.
+    /// The canonical arguments, as the guest would get them but for secrets.
     pub arguments: Option<Value>,
     /// Lenient spellings that became canonical.
     pub repaired: Vec<Repair>,

@@ -150,7 +150,8 @@ fn unrecorded(message: &str, error: &crate::error::Error) -> CallError {
 }
 
 fn redacting(redactor: &Redactor) -> impl for<'t> Fn(&'t str) -> Cow<'t, str> + Sync {
-    move |text| redactor.text(text)
+    // What hooks and errors say may have been shortened before.
+    move |text| redactor.excerpts_in(text)
 }
 
 fn facts(tool: &Tool) -> Facts<'_> {

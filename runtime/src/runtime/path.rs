@@ -12,7 +12,7 @@ use super::ask::Asking;
 use super::checking::{canonical, canonical_in_time};
 use super::decide::{Reason, by_rules, pre_hooks, ruled};
 use super::explain::Explanation;
-use super::hidden::{hide, reveal};
+use super::hidden::{hide, readable, reveal};
 use super::passage::{Passage, unanswered};
 use super::recording::unrecordable;
 use super::runs::{Repeated, Runs, Totals};
@@ -278,9 +278,12 @@ pub(super) fn explain(session: &Session, call: ToolCall) -> Explanation {
                 Err(error) => explanation.error = Some(error),
                 Ok((arguments, repaired)) => {
                     explanation.decision = Some(decision(&placed, &arguments));
-                    explanation.arguments = Some(arguments);
+                    explanation.arguments = Some(readable(&placed.tool, &arguments));
                     explanation.repaired = repaired;
                 }
+            }
+            if let (Some(redactor), Some(error)) = (placed.tool.redactor(), &mut explanation.error) {
+                redactor.error(error);
             }
             explanation.hooks = placed.hooks.named();
             explanation.limits = Some(limits);

@@ -99,6 +99,7 @@ impl Cell {
         let handles = limits.get_usize(Limit::Handles);
         let stdio = limits.get_usize(Limit::StdioBytes);
         let (stdout, stderr) = (Sink::new(self.stdout_bytes(stdio)), Sink::new(stdio));
+        let redactor = self.events.redactor();
         let mut table = wasmtime::component::ResourceTable::new();
         table.set_max_capacity(handles);
         let mut store = Store::new(
@@ -107,10 +108,10 @@ impl Cell {
                 wasi: LazyWasi::new(self.wasi(&stdout, &stderr)),
                 table,
                 limiter: Limiter::new(limits),
-                dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()),
+                dirs: DirsState::new(Arc::clone(&self.dirs), limits, watch.clone()).redacting(redactor),
                 config: Arc::clone(&self.config),
                 keeping: Keeping::new(self.keeping.clone()),
-                http: HttpState::new(self.http.clone(), Arc::clone(limits)),
+                http: HttpState::new(self.http.clone(), Arc::clone(limits), redactor),
                 context: Arc::clone(&self.context),
                 watch: watch.clone(),
                 budget: Budget::new(Arc::clone(limits)),
@@ -121,7 +122,7 @@ impl Cell {
                 dropped_logs: 0,
                 chunks: Vec::new(),
                 chunk_bytes: 0,
-                denials: Denials::default(),
+                denials: Denials::of(redactor),
                 time: self.deterministic.map(|settings| Box::new(Time::new(settings))),
                 random: self.deterministic.map(|settings| Box::new(SeededRandom::new(settings))),
                 tape: self.tape.clone(),

@@ -1,8 +1,11 @@
 //! What the host refused during one call: each refusal once, so many that a reader can take them in, and how many
 //! more there were.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::call::Denial;
-use crate::output::clean;
+use crate::output::{Redactor, clean};
 
 /// Refusals that are kept; a guest that tries more has made its point.
 const MAX_DENIALS: usize = 64;
@@ -15,12 +18,23 @@ const MAX_TARGET: usize = 256;
 pub(crate) struct Denials {
     kept: Vec<Denial>,
     more: u64,
+    redactor: Option<Arc<Redactor>>,
 }
 
 impl Denials {
+    /// Those of a component with secrets, which are in no target.
+    pub fn of(redactor: Option<&Arc<Redactor>>) -> Self {
+        Self { redactor: redactor.cloned(), ..Self::default() }
+    }
+
     /// Notes a refusal; its target is the guest's text, and is made fit to be shown.
     pub fn add(&mut self, mut denial: Denial) {
-        denial.target = shown(&denial.target);
+        // As the guest wrote it: in a spelling of ours, or halved by us, a secret is not found any more.
+        let target = match &self.redactor {
+            Some(redactor) => redactor.text(&denial.target),
+            None => Cow::Borrowed(denial.target.as_str()),
+        };
+        denial.target = shown(&target);
         if self.kept.contains(&denial) {
             return;
         }
@@ -83,6 +97,19 @@ mod tests {
         assert_eq!(list.len(), MAX_DENIALS + 1);
         let more = "[... 2 more refusals are not listed ...]";
         assert_eq!(list.last(), Some(&Denial::new("dirs", "more", more, "component.c.grant.dirs")));
+    }
+
+    #[test]
+    fn a_target_has_no_secret_in_it_however_it_is_shown() {
+        let secret = "tab\there \"quoted\" secret\u{1}, and \\ more";
+        let redactor = Redactor::new([("key", secret)]).ok().flatten().map(Arc::new);
+        for before in 0..=MAX_TARGET {
+            let mut denials = Denials::of(redactor.as_ref());
+            denials.add(denial(&format!("/{}{secret}", "x".repeat(before))));
+            let target = denials.list().remove(0).target;
+            let left = target.replace(['/', 'x', '…'], "");
+            assert!("[redacted:key]".starts_with(&left), "{before}: {target}");
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl HttpAccess {
 pub(crate) struct HttpState;
 
 impl HttpState {
-    pub fn new(_: HttpAccess, _: Arc<EffectiveLimits>) -> Self {
+    pub fn new(_: HttpAccess, _: Arc<EffectiveLimits>, _: Option<&Arc<Redactor>>) -> Self {
         Self
     }
 

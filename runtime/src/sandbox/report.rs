@@ -7,6 +7,9 @@ use crate::call::Log;
 pub(super) fn logs(state: &mut CellState, is_command: bool) -> Vec<Log> {
     let mut logs = std::mem::take(&mut state.logs);
     if state.dropped_logs > 0 {
+        if let Some(redactor) = state.events.redactor() {
+            redactor.cut_last(&mut logs.iter_mut().map(|log| &mut log.text).collect::<Vec<_>>());
+        }
         logs.push(Log::new("warn", format!("[... {} more records were not kept ...]", state.dropped_logs)));
     }
     if !is_command {

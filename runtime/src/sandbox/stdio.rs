@@ -27,9 +27,9 @@ impl Sink {
     }
 
     /// What was kept, as text, without what the border of that may have left of a secret.
-    pub fn text(&self, redactor: Option<&Redactor>) -> Option<String> {
+    pub fn text(&self, redactor: Option<&Arc<Redactor>>) -> Option<String> {
         let capture = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (!capture.is_empty()).then(|| capture.render_redacted(redactor))
+        (!capture.is_empty()).then(|| capture.render_redacted(redactor.map(Arc::as_ref)))
     }
 
     /// What was written, kept or not, in bytes.

@@ -4,7 +4,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::names::printable;
+use super::names::{is_harmless, printable};
 use super::parse::{DEEPEST, strict};
 
 /// Levels above the arguments of a call that are looked into; no message has as many.
@@ -47,7 +47,8 @@ pub(crate) fn outline(text: &str, arguments: &str) -> Result<Outline, String> {
     let value = reader.part(text.trim_start(), whole);
     match reader.twice {
         Some(key) => {
-            Err(format!("a key is there twice, or none that can be read, outside of its calls: `{key}`"))
+            let key = if is_harmless(&key) { format!(": `{}`", printable(&key, 8)) } else { String::new() };
+            Err(format!("a key is there twice, or none that can be read, outside of its calls{key}"))
         }
         None => Ok(Outline { value, is_patchy: reader.is_patchy }),
     }
@@ -105,11 +106,11 @@ impl Reader<'_> {
             let [written, value] = pair else { continue };
             let Ok(key) = serde_json::from_str::<String>(written) else {
                 // Half a surrogate is in it.
-                twice = Some(printable(written, 40));
+                twice = Some((*written).to_owned());
                 continue;
             };
             if object.contains_key(&key) {
-                twice = Some(printable(&key, 40));
+                twice = Some(key.clone());
             }
             let value = if key == self.arguments {
                 strict(value, DEEPEST).unwrap_or_else(|_| Value::String((*value).to_owned()))

@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value};
 
 use super::canonical::RepairMode;
 use super::mend::mended;
-use super::names::printable;
+use super::names::{is_harmless, printable};
 use super::validate::type_of;
 use crate::call::Repair;
 
@@ -25,6 +25,9 @@ const MAX_VALUES: usize = 1 << 20;
 
 /// What the visitor says about depth, told from syntax errors by this text.
 const TOO_DEEP: &str = "nested too deeply";
+
+/// What the visitor says before the name of a key that is there twice.
+const DUPLICATE: &str = "duplicate key";
 
 /// Why a text cannot be the arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -203,6 +206,12 @@ pub(crate) fn read_strictly(text: &str) -> Result<Value, String> {
     })
 }
 
+/// What is wrong with a text, for who reads it before it is known whose secrets may be in it: without a key that might be one.
+pub(crate) fn without_key(problem: &str) -> &str {
+    let key = problem.strip_prefix(DUPLICATE).map(|key| key.trim_matches([' ', '`']));
+    if key.is_none_or(is_harmless) { problem } else { DUPLICATE }
+}
+
 /// One JSON value and nothing after it.
 pub(super) fn strict(text: &str, max_depth: usize) -> Result<Value, ParseError> {
     let max = max_depth.min(DEEPEST);
@@ -341,7 +350,7 @@ impl<'de> Visitor<'de> for StrictValue {
             match object.entry(key) {
                 Entry::Occupied(entry) => {
                     return Err(A::Error::custom(format_args!(
-                        "duplicate key `{}`",
+                        "{DUPLICATE} `{}`",
                         // As JSON has it, for whoever looks for a secret in it.
                         printable(Value::String(entry.key().clone()).to_string().trim_matches('"'), 40)
                     )));

@@ -13,7 +13,7 @@ use crate::tool::Tool;
 /// The exit code that refuses.
 const REFUSED: i32 = 2;
 
-/// What of a program's words reaches a reader.
+/// What of a program's words reaches a reader, in bytes.
 const MAX_WORDS: usize = 4 << 10;
 
 const BEFORE: &str = "PreToolUse";
@@ -150,11 +150,16 @@ fn complaint(finished: &Finished) -> String {
     if said.is_empty() { said } else { format!(": {said}") }
 }
 
-/// A program's words, cleaned and bounded.
+/// A program's words, cleaned and bounded. Where they are cut an ellipsis says so, by which whoever redacts them knows of a
+/// secret that may be halved there.
 fn words(text: &str) -> String {
     let text = clean(text);
     let text = text.trim();
-    text.get(..text.floor_char_boundary(MAX_WORDS)).unwrap_or_default().to_owned()
+    if text.len() <= MAX_WORDS {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(MAX_WORDS - '…'.len_utf8());
+    format!("{}…", text.get(..end).unwrap_or_default())
 }
 
 /// An answer. What it does not know is refused: it may be meant to deny.
@@ -274,5 +279,15 @@ mod tests {
             unreachable!("{denied:?}")
         };
         assert!(reason.starts_with("no!!!") && reason.len() <= MAX_WORDS, "{reason}");
+        assert!(reason.ends_with("!…"), "{reason}");
+        let secret = "sk-live_AbCd1234-wxyz9876";
+        let redactor = crate::output::Redactor::new([("key", secret)]).ok().flatten();
+        for before in 0..=secret.len() + '…'.len_utf8() {
+            let said = format!("{}{secret}", "x".repeat(MAX_WORDS - before));
+            let shown =
+                redactor.as_ref().map(|redactor| redactor.excerpts(&words(&said))).unwrap_or_default();
+            let left = shown.trim_start_matches('x').replace("[redacted:key]", "");
+            assert!(left.trim_end_matches('…').len() <= 3, "{before}: {left}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Secrets taken out of the parts of an answer.
 
+use std::borrow::Cow;
+
 use super::{Redactor, TOLERATED};
 use crate::call::{CallError, Content, Ended, Returned, Violation, Warning};
 
@@ -46,8 +48,8 @@ impl Redactor {
 
     /// An error for both of its readers.
     pub(crate) fn error(&self, error: &mut CallError) {
-        error.message = self.excerpts(&error.message);
-        error.help.iter_mut().for_each(|help| *help = self.excerpts(help));
+        self.excerpts_in_place(&mut error.message);
+        error.help.iter_mut().for_each(|help| self.excerpts_in_place(help));
         error.violations.iter_mut().for_each(|violation| self.violation(violation));
         error.details.iter_mut().for_each(|details| self.value(details));
     }
@@ -55,9 +57,9 @@ impl Redactor {
     /// What does not fit, in words that may repeat a part of it.
     pub(crate) fn violation(&self, violation: &mut Violation) {
         violation.path = self.pointer(&violation.path);
-        violation.got = self.excerpts(&violation.got);
-        violation.expected = self.excerpts(&violation.expected);
-        violation.hint.iter_mut().for_each(|hint| *hint = self.excerpts(hint));
+        self.excerpts_in_place(&mut violation.got);
+        self.excerpts_in_place(&mut violation.expected);
+        violation.hint.iter_mut().for_each(|hint| self.excerpts_in_place(hint));
     }
 
     /// A JSON pointer, whose keys have two characters in a spelling of their own.
@@ -71,8 +73,16 @@ impl Redactor {
 
     /// A text in which others were shortened, as an ellipsis after each of them says: what it may have halved is left out,
     /// unless that is so short that it tells nothing.
-    pub(super) fn excerpts(&self, text: &str) -> String {
+    pub(crate) fn excerpts(&self, text: &str) -> String {
+        self.excerpts_in(text).into_owned()
+    }
+
+    /// The same, borrowed where nothing was left out.
+    pub(crate) fn excerpts_in<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text = self.text(text);
+        if !text.contains('…') {
+            return text;
+        }
         let mut parts: Vec<&str> = text.split('…').collect();
         let count = parts.len();
         for part in parts.iter_mut().take(count.saturating_sub(1)) {
@@ -81,11 +91,25 @@ impl Redactor {
                 *part = part.get(..end).unwrap_or_default();
             }
         }
-        parts.join("…")
+        match parts.join("…") {
+            same if same == text => text,
+            other => Cow::Owned(other),
+        }
+    }
+
+    fn excerpts_in_place(&self, text: &mut String) {
+        if let Cow::Owned(redacted) = self.excerpts_in(text) {
+            *text = redacted;
+        }
     }
 
     pub(crate) fn warning(&self, warning: &mut Warning) {
-        warning.message = self.excerpts(&warning.message);
+        self.excerpts_in_place(&mut warning.message);
+    }
+
+    /// Chunks after which one was refused: what may be the beginning of a secret at their end is left out.
+    pub(crate) fn cut_last_chunk(&self, chunks: &mut [Content]) {
+        self.cut_last(&mut chunks.iter_mut().filter_map(text_of).collect::<Vec<_>>());
     }
 
     /// A block of content. Media with a secret in them are left out: a changed image is none.
@@ -111,7 +135,7 @@ impl Redactor {
     }
 
     pub(crate) fn in_place(&self, text: &mut String) {
-        if let std::borrow::Cow::Owned(redacted) = self.text(text) {
+        if let Cow::Owned(redacted) = self.text(text) {
             *text = redacted;
         }
     }

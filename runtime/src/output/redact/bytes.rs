@@ -1,9 +1,10 @@
 //! Secrets covered in bytes that come in pieces and are no text to us: each byte of one becomes a star, so that lengths
 //! and whatever lies around stay as they are.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Redactor, TOLERATED, begins};
+use super::{Redactor, TOLERATED};
 
 /// What stands in the place of each byte of a secret.
 const STAR: u8 = b'*';
@@ -49,12 +50,12 @@ impl MaskingBytes {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(piece);
         let mut masked = all.clone();
-        cover(&mut masked, 0, self.covered);
+        cover(&mut masked, 0..self.covered);
         let shown = self.halved_end(&all);
         let mut covered_to = self.covered;
-        for found in self.redactor.automaton.find_overlapping_iter(&all) {
-            cover(&mut masked, found.start(), found.end());
-            covered_to = covered_to.max(found.end());
+        for found in self.redactor.automaton.all(&all) {
+            cover(&mut masked, found.range());
+            covered_to = covered_to.max(found.end);
         }
         self.covered = covered_to.saturating_sub(shown);
         self.held = all.split_off(shown);
@@ -68,39 +69,36 @@ impl MaskingBytes {
         let mut shown = self.beginning.take().map(|beginning| self.begin(&beginning)).unwrap_or_default();
         let mut held = std::mem::take(&mut self.held);
         let halved = if held.len() > TOLERATED { held.len() } else { 0 };
-        cover(&mut held, 0, std::mem::take(&mut self.covered).max(halved));
+        cover(&mut held, 0..std::mem::take(&mut self.covered).max(halved));
         shown.append(&mut held);
         shown
     }
 
     /// Whether a spelling has `bytes` in it.
     fn is_within(&self, bytes: &[u8]) -> bool {
-        let has = |spelling: &Vec<u8>| spelling.windows(bytes.len()).any(|part| part == bytes);
-        bytes.is_empty() || self.redactor.forward.iter().any(has)
+        self.redactor.automaton.has_within(bytes)
     }
 
     /// Where the longest beginning of `bytes` ends that a spelling ends with and begins before.
     fn halved_start(&self, bytes: &[u8]) -> usize {
-        let to = bytes.len().min(self.redactor.longest.saturating_sub(1));
-        let backwards: Vec<u8> = bytes.iter().take(to).rev().copied().collect();
-        let is_halved = |end: &usize| {
-            backwards.get(to - end..).is_some_and(|start| begins(&self.redactor.backward, start))
-        };
+        let to = bytes.len().min(self.redactor.longest_part());
+        let is_halved =
+            |end: &usize| bytes.get(..*end).is_some_and(|start| self.redactor.automaton.ends(start));
         (1..=to).rev().find(is_halved).unwrap_or(0)
     }
 
     /// Where the longest end of `bytes` starts that a spelling begins with and goes on after.
     fn halved_end(&self, bytes: &[u8]) -> usize {
-        let from = bytes.len().saturating_sub(self.redactor.longest.saturating_sub(1));
+        let from = bytes.len().saturating_sub(self.redactor.longest_part());
         let is_halved =
-            |start: &usize| bytes.get(*start..).is_some_and(|end| begins(&self.redactor.forward, end));
+            |start: &usize| bytes.get(*start..).is_some_and(|end| self.redactor.automaton.begins(end));
         (from..bytes.len()).find(is_halved).unwrap_or(bytes.len())
     }
 }
 
-fn cover(bytes: &mut [u8], start: usize, end: usize) {
-    let end = end.min(bytes.len());
-    if let Some(part) = bytes.get_mut(start..end) {
+fn cover(bytes: &mut [u8], range: Range<usize>) {
+    let end = range.end.min(bytes.len());
+    if let Some(part) = bytes.get_mut(range.start..end) {
         part.fill(STAR);
     }
 }

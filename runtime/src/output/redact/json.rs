@@ -31,6 +31,26 @@ pub(super) fn nested(text: &str) -> BTreeSet<String> {
     all
 }
 
+/// The commonest ways, and each of them within a JSON string of the same library.
+pub(super) fn alike(text: &str) -> BTreeSet<String> {
+    let again = |way: Escapes| {
+        let once = written(text, way);
+        [written(&once, way), once]
+    };
+    ways(&COMMON).flat_map(again).collect()
+}
+
+/// The ways in which the two signs of base64 are escaped.
+pub(super) fn of_base64(text: &str) -> BTreeSet<String> {
+    escaped(text, &["", "<>&'\"+`", "<>/"])
+}
+
+/// By what has the fewest escapes, and by what writes ASCII alone.
+pub(super) fn plain(text: &str) -> BTreeSet<String> {
+    let way = |ascii| written(text, Escapes { coded: "", slash: false, ascii, upper: false });
+    [false, true].into_iter().map(way).collect()
+}
+
 /// The commonest ways, once.
 pub(super) fn common(text: &str) -> BTreeSet<String> {
     escaped(text, &COMMON)
@@ -45,17 +65,20 @@ pub(super) fn of_markup(text: &str) -> BTreeSet<String> {
 }
 
 fn escaped(text: &str, sets: &[&'static str]) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    for &coded in sets {
-        for slash in [false, true] {
-            for ascii in [false, true] {
-                for upper in [false, true] {
-                    all.insert(written(text, Escapes { coded, slash, ascii, upper }));
-                }
-            }
-        }
-    }
-    all
+    ways(sets).map(|way| written(text, way)).collect()
+}
+
+fn ways(sets: &[&'static str]) -> impl Iterator<Item = Escapes> {
+    let of_set = |coded: &&'static str| {
+        let coded = *coded;
+        (0..8_u8).map(move |bits| Escapes {
+            coded,
+            slash: bits & 1 != 0,
+            ascii: bits & 2 != 0,
+            upper: bits & 4 != 0,
+        })
+    };
+    sets.iter().flat_map(of_set)
 }
 
 fn written(text: &str, escapes: Escapes) -> String {

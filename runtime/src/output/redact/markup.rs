@@ -61,6 +61,16 @@ pub(super) fn nested(text: &str) -> BTreeSet<String> {
     all
 }
 
+/// By names alone, which is nearly always.
+pub(super) fn common(text: &str) -> BTreeSet<String> {
+    QUOTES.into_iter().map(|quotes| named(text, quotes, FURTHER[0], None)).collect()
+}
+
+/// What has letters, digits and a few other characters alone, as templates escape it.
+pub(super) fn of_base64(text: &str) -> BTreeSet<String> {
+    FURTHER.into_iter().map(|further| named(text, QUOTES[0], further, None)).collect()
+}
+
 fn once(text: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for quotes in QUOTES {

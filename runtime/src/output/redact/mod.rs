@@ -5,10 +5,12 @@
 //! cannot say at all.
 
 mod answer;
+mod automaton;
 #[cfg(feature = "http")]
 mod bytes;
 mod json;
 mod markup;
+mod parts;
 mod sieve;
 mod spans;
 mod spellings;
@@ -18,39 +20,46 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::{Map, Value};
 
 use super::clean;
+use super::clean::torn;
+use automaton::Automaton;
 #[cfg(feature = "http")]
 pub(crate) use bytes::MaskingBytes;
 use sieve::Sieve;
 use spans::{Span, Spans};
-use spellings::spellings;
+use spellings::{Ways, spellings};
 pub(crate) use stream::RedactingStream;
 
 /// What may be left of a secret that was cut, in bytes: so little that it tells nothing, and that words which happen to begin
 /// or end so stay whole.
 const TOLERATED: usize = 3;
 
+/// What the secrets of one component may have together, in bytes: so many keys and certificates as a tool can have any use
+/// for, and what all spellings of these take is some ten megabytes.
+const MAX_TOGETHER: usize = 64 << 10;
+
+/// A longer secret is looked for in fewer spellings, so that these take little memory: what is that long is kept in files, and
+/// is hardly written in JSON of three libraries, one in the other.
+const LONG: usize = 1 << 10;
+
+/// So are all secrets of a component if those that are not long have more than this together: a hundred passwords.
+const MANY: usize = 8 << 10;
+
 /// Finds the secrets of one component.
 pub struct Redactor {
     /// Tells quickly that nothing is there.
     sieve: Sieve,
-    automaton: AhoCorasick,
-    /// What is written in the place of a secret, by pattern.
+    automaton: Automaton,
+    /// What is written in the place of a secret, by its number.
     marks: Vec<String>,
-    /// The spellings in order, to find those that begin with something.
-    forward: Vec<Vec<u8>>,
-    /// The same backwards, to find those that end with something.
-    backward: Vec<Vec<u8>>,
-    longest: usize,
 }
 
 /// Without its patterns, which are secrets.
 impl fmt::Debug for Redactor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Redactor of {} spellings", self.marks.len())
+        write!(formatter, "Redactor of {} spellings", self.automaton.len())
     }
 }
 
@@ -60,28 +69,29 @@ impl Redactor {
     /// # Errors
     /// When they are too many or too long to be looked for.
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Option<Self>, String> {
-        let mut named: BTreeMap<Vec<u8>, String> = BTreeMap::new();
-        for (name, value) in secrets {
-            for spelling in spellings(value) {
-                named.entry(spelling).or_insert_with(|| mark(name));
+        let secrets: Vec<(&str, &str)> = secrets.into_iter().collect();
+        let together: usize = secrets.iter().map(|(_, value)| value.len()).sum();
+        if together > MAX_TOGETHER {
+            return Err(format!(
+                "they have {together} bytes together, and at most {MAX_TOGETHER} are looked for"
+            ));
+        }
+        let mut named: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+        let short = secrets.iter().map(|(_, value)| value.len()).filter(|length| *length <= LONG);
+        let are_many = short.sum::<usize>() > MANY;
+        for (number, (_, value)) in secrets.iter().enumerate() {
+            let ways = if are_many || value.len() > LONG { Ways::Common } else { Ways::All };
+            for spelling in spellings(value, ways) {
+                named.entry(spelling).or_insert(number);
             }
         }
         if named.is_empty() {
             return Ok(None);
         }
-        let (forward, marks): (Vec<Vec<u8>>, Vec<String>) = named.into_iter().unzip();
-        // Not the table of the fastest kind, which would take a kilobyte for each byte of each spelling.
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&forward)
-            .map_err(|error| error.to_string())?;
-        let longest = forward.iter().map(Vec::len).max().unwrap_or_default();
-        let backwards = |pattern: &Vec<u8>| pattern.iter().rev().copied().collect();
-        let mut backward: Vec<Vec<u8>> = forward.iter().map(backwards).collect();
-        backward.sort_unstable();
-        let sieve = Sieve::new(&forward);
-        Ok(Some(Self { sieve, automaton, marks, forward, backward, longest }))
+        let automaton = Automaton::new(named)?;
+        let sieve = Sieve::new(automaton.spellings());
+        let marks = secrets.iter().map(|(name, _)| mark(name)).collect();
+        Ok(Some(Self { sieve, automaton, marks }))
     }
 
     /// Whether a secret is in `text`.
@@ -91,12 +101,12 @@ impl Redactor {
 
     /// The same for what may be no text.
     pub fn is_in_bytes(&self, bytes: &[u8]) -> bool {
-        self.sieve.lets_through(bytes) && self.automaton.is_match(bytes)
+        self.sieve.lets_through(bytes) && self.automaton.find(bytes).is_some()
     }
 
     /// The most that may be at the end of a piece of a secret that goes on in the next, in bytes.
     pub fn longest_part(&self) -> usize {
-        self.longest.saturating_sub(1)
+        self.automaton.longest().saturating_sub(1)
     }
 
     /// `text` without secrets, and without what would be one after cleaning.
@@ -110,18 +120,45 @@ impl Redactor {
         if again.is_empty() { redacted } else { Cow::Owned(again.write(&cleaned, &self.marks)) }
     }
 
-    /// `text` without secrets, and if its end was cut off by us, without what may be the beginning of one there.
+    /// `text`, of which we cut off the end: cleaned, without secrets, and without what may be the beginning of one there.
     pub fn cut_end(&self, text: &str) -> String {
-        let mut spans = self.spans(text);
-        spans.add(Span { start: self.halved_end(text), end: text.len(), mark: None });
-        self.text(&spans.write(text, &self.marks)).into_owned()
+        let text = clean(text);
+        let mut spans = self.spans(&text);
+        spans.add(Span { start: self.halved_end(&text), end: text.len(), mark: None });
+        self.text(&spans.write(&text, &self.marks)).into_owned()
     }
 
-    /// `text` without secrets, and if its beginning was cut off by us, without what may be the end of one there.
+    /// `text`, of which we cut off the beginning: cleaned, without secrets, and without what may be the end of one there,
+    /// also behind the rest of an escape sequence.
     pub fn cut_start(&self, text: &str) -> String {
-        let mut spans = self.spans(text);
-        spans.add_first(Span { start: 0, end: self.halved_start(text), mark: None });
-        self.text(&spans.write(text, &self.marks)).into_owned()
+        let halved = |text: &str| {
+            let cleaned = clean(text).into_owned();
+            let half = self.halved_start(&cleaned);
+            (cleaned, half)
+        };
+        let (mut cleaned, mut half) = halved(text);
+        for end in torn(text) {
+            let (rest, end) = halved(text.get(end..).unwrap_or_default());
+            if end > TOLERATED && rest.len() - end < cleaned.len() - half {
+                (cleaned, half) = (rest, end);
+            }
+        }
+        let mut spans = self.spans(&cleaned);
+        spans.add_first(Span { start: 0, end: half, mark: None });
+        self.text(&spans.write(&cleaned, &self.marks)).into_owned()
+    }
+
+    /// Texts that follow each other, of which we left out the next: the same for their end.
+    pub fn cut_last(&self, pieces: &mut [&mut String]) {
+        for piece in &mut *pieces {
+            if let Cow::Owned(cleaned) = clean(piece) {
+                **piece = cleaned;
+            }
+        }
+        let all: String = pieces.iter().map(|piece| piece.as_str()).collect();
+        let mut spans = self.spans(&all);
+        spans.add(Span { start: self.halved_end(&all), end: all.len(), mark: None });
+        self.write_pieces(&all, &spans, pieces);
     }
 
     /// The end of a text of many lines of which the beginning is gone, without what may be left of a secret there: a line
@@ -178,13 +215,17 @@ impl Redactor {
         if spans.is_empty() {
             return false;
         }
+        self.write_pieces(&all, &spans, pieces);
+        true
+    }
+
+    fn write_pieces(&self, all: &str, spans: &Spans, pieces: &mut [&mut String]) {
         let mut start = 0;
         for piece in pieces {
             let end = start + piece.len();
-            **piece = spans.write_range(&all, start..end, &self.marks);
+            **piece = spans.write_range(all, start..end, &self.marks);
             start = end;
         }
-        true
     }
 
     /// Takes secrets out of a value: its strings, its keys, and numbers that are one.
@@ -219,44 +260,29 @@ impl Redactor {
         if !self.sieve.lets_through(text.as_bytes()) {
             return spans;
         }
-        for found in self.automaton.find_overlapping_iter(text) {
-            spans.add(Span {
-                start: found.start(),
-                end: found.end(),
-                mark: Some(found.pattern().as_usize()),
-            });
-        }
+        self.automaton.all(text.as_bytes()).for_each(|span| spans.add(span));
         spans
     }
 
     /// Where the longest end of `text` starts that a spelling begins with and goes on after.
     fn halved_end(&self, text: &str) -> usize {
-        let from = text.ceil_char_boundary(text.len().saturating_sub(self.longest.saturating_sub(1)));
+        let from = text.ceil_char_boundary(text.len().saturating_sub(self.longest_part()));
         let rest = text.get(from..).unwrap_or_default();
         let starts = rest.char_indices().map(|(at, _)| from + at);
         let halved = |start: &usize| {
             let end = text.as_bytes().get(*start..).unwrap_or_default();
-            begins(&self.forward, end)
+            self.automaton.begins(end)
         };
         starts.into_iter().find(halved).unwrap_or(text.len())
     }
 
     /// Where the longest beginning of `text` ends that a spelling ends with and begins before.
     fn halved_start(&self, text: &str) -> usize {
-        let to = text.floor_char_boundary(self.longest.saturating_sub(1));
-        let backwards: Vec<u8> = text.bytes().take(to).rev().collect();
-        let halved = |end: &usize| {
-            let start = backwards.get(to - end..).unwrap_or_default();
-            text.is_char_boundary(*end) && begins(&self.backward, start)
-        };
+        let to = text.floor_char_boundary(self.longest_part());
+        let halved =
+            |end: &usize| text.get(..*end).is_some_and(|start| self.automaton.ends(start.as_bytes()));
         (1..=to).rev().find(halved).unwrap_or(0)
     }
-}
-
-/// Whether one of the sorted `patterns` begins with `bytes` and is longer.
-fn begins(patterns: &[Vec<u8>], bytes: &[u8]) -> bool {
-    let after = patterns.partition_point(|pattern| pattern.as_slice() <= bytes);
-    patterns.get(after).is_some_and(|pattern| pattern.starts_with(bytes))
 }
 
 /// What stands in the place of a secret.

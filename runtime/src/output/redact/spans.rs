@@ -7,8 +7,14 @@ use std::ops::Range;
 pub(super) struct Span {
     pub start: usize,
     pub end: usize,
-    /// The pattern whose mark stands there; none for what is only left out.
+    /// The number of the secret whose mark stands there; none for what is only left out.
     pub mark: Option<usize>,
+}
+
+impl Span {
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
 }
 
 /// Parts in order that do not overlap.
@@ -20,7 +26,7 @@ impl Spans {
         self.0.is_empty()
     }
 
-    /// Adds a part that ends after all others; those that it overlaps become one with it, under the longest's mark.
+    /// Adds a part that ends after the beginnings of all others; those that it overlaps become one with it, under the longest's mark.
     pub fn add(&mut self, mut span: Span) {
         if span.start >= span.end {
             return;

@@ -35,10 +35,15 @@ impl RedactingStream {
         written
     }
 
-    /// The rest, after the last piece. It may be a whole secret that was kept back since another one begins with it.
+    /// The rest, after the last piece. It may be a whole secret that was kept back since another one begins with it. What may
+    /// be the beginning of one is left out unless it is very short: the rest of it may come by another way.
     pub fn rest(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         let mut spans = self.redactor.spans(&held);
+        let halved = self.redactor.halved_end(&held);
+        if held.len() - halved > TOLERATED {
+            spans.add(Span { start: halved, end: held.len(), mark: None });
+        }
         spans.add_first(Span { start: 0, end: std::mem::take(&mut self.covered), mark: None });
         spans.write(&held, &self.redactor.marks)
     }
@@ -58,7 +63,7 @@ impl RedactingStream {
         if written.is_empty() && !text.is_empty() {
             written.push_str("[redacted]");
         }
-        let kept = all.len().saturating_sub(self.redactor.longest.saturating_sub(1));
+        let kept = all.len().saturating_sub(self.redactor.longest_part());
         self.before = all.split_off(all.ceil_char_boundary(kept));
         written
     }

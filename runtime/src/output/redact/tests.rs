@@ -156,6 +156,110 @@ fn a_secret_that_another_begins_with_is_not_the_rest_of_a_stream() {
 }
 
 #[test]
+fn what_is_around_a_secret_is_no_part_of_it() {
+    let secret = "sk-live_AbCd1234-wxyz9876";
+    for kept in [format!("{secret}\t"), format!(" {secret}"), format!("\n{secret} \n\n")] {
+        let redactor = redactor(&[("key", &kept)]);
+        for spelled in written(secret).into_iter().chain(written(&kept)) {
+            let redacted = redactor.text(&format!("before {spelled} after")).into_owned();
+            assert!(redacted.contains("[redacted:key]"), "{kept:?}: {spelled:?}: {redacted}");
+            check(&redactor, &redacted, &kept);
+        }
+    }
+}
+
+#[test]
+fn a_credential_within_one_is_found() {
+    let encoded = STANDARD.encode("alice:correct-horse-battery");
+    for secret in [encoded.clone(), format!("Basic {encoded}")] {
+        let redactor = redactor(&[("key", &secret)]);
+        for shown in [encoded.as_str(), "alice:correct-horse-battery", "correct-horse-battery"] {
+            for spelled in written(shown) {
+                let redacted = redactor.text(&format!("you are {spelled}!")).into_owned();
+                assert!(redacted.contains("[redacted:key]"), "{spelled}: {redacted}");
+            }
+        }
+        assert_eq!(redactor.text("alice and a horse-battery"), "alice and a horse-battery");
+    }
+    let bearer = redactor(&[("key", "Bearer sk-live_AbCd1234")]);
+    assert_eq!(bearer.text("got sk-live_AbCd1234"), "got [redacted:key]");
+}
+
+/// A key as tools write one; the lines are random to whoever reads them.
+fn key_of_lines(lines: u64) -> String {
+    let body: Vec<String> = (0..lines)
+        .map(|line| {
+            STANDARD.encode(
+                (0..6)
+                    .flat_map(|part| (line * 7 + part).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes())
+                    .collect::<Vec<u8>>(),
+            )
+        })
+        .collect();
+    format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", body.join("\n"))
+}
+
+#[test]
+fn each_line_of_a_key_is_found_however_the_key_is_laid_out() {
+    let key = key_of_lines(6);
+    let lines: Vec<&str> = key.lines().filter(|line| !line.starts_with('-')).collect();
+    let account = json!({ "type": "service_account", "private_key": key }).to_string();
+    for secret in [key.clone(), key.replace('\n', "\r\n"), key.replace('\n', "\\n"), account] {
+        let redactor = redactor(&[("key", &secret)]);
+        let indented = key.replace('\n', "\n      ");
+        for laid_out in [&key, &indented, &lines.concat(), &lines.join(" "), lines[3]] {
+            let redacted = redactor.text(laid_out).into_owned();
+            assert!(lines.iter().all(|line| !redacted.contains(line)), "{redacted}");
+        }
+        for spelled in encoders::common(lines[2]) {
+            assert!(redactor.is_in(&spelled), "{spelled}");
+        }
+        assert_eq!(redactor.text("-----BEGIN PRIVATE KEY-----"), "-----BEGIN PRIVATE KEY-----");
+    }
+}
+
+#[test]
+fn the_longest_secrets_take_little_and_are_found() {
+    let size = |redactor: &Redactor| redactor.automaton.spellings().iter().map(Vec::len).sum::<usize>();
+    let punctuated: String = (0..1_000).map(|number| format!("\"<&'é/+\\{number:03}%\u{1}")).collect();
+    let lines: String = (0..450).map(|number| format!("p@ss/w\"rd\\{number} <&>+=? and more\n")).collect();
+    for secret in [punctuated, lines, key_of_lines(240)] {
+        let redactor = redactor(&[("key", &secret)]);
+        assert!(size(&redactor) < 20 << 20, "{}", size(&redactor));
+        for spelled in encoders::common(&secret) {
+            let text = format!("a {spelled} b");
+            let redacted = redactor.text(&text);
+            assert!(
+                redacted.starts_with("a ") && redacted.ends_with(" b") && redacted.len() < 60,
+                "{redacted}"
+            );
+            let cut = &spelled[..spelled.floor_char_boundary(spelled.len() - 9)];
+            assert!(redactor.cut_end(&format!("a {cut}")).len() < 60);
+        }
+    }
+    let many: Vec<String> = (0..5).map(|number| format!("{number}{}", "x".repeat(16_000))).collect();
+    let refused = Redactor::new(many.iter().map(|secret| ("key", secret.as_str()))).unwrap_err();
+    assert!(refused.contains("80005 bytes together, and at most 65536"), "{refused}");
+}
+
+#[test]
+fn what_is_left_out_behind_several_texts_leaves_no_half_in_them() {
+    let secret = "sk-live_AbCd1234-wxyz9876";
+    let redactor = redactor(&[("key", secret)]);
+    for end in 1..secret.len() {
+        for between in 0..=end {
+            let (mut first, mut second) =
+                (format!("a {}", &secret[..between]), secret[between..end].to_owned());
+            redactor.cut_last(&mut [&mut first, &mut second]);
+            assert_eq!((first.as_str(), second.as_str()), ("a ", ""), "{between} of {end}");
+        }
+    }
+    let (mut first, mut second) = (format!("a {secret}"), "\u{1b}[1msk-\u{1b}[0mlive".to_owned());
+    redactor.cut_last(&mut [&mut first, &mut second]);
+    assert_eq!((first.as_str(), second.as_str()), ("a [redacted:key]", ""));
+}
+
+#[test]
 fn nothing_shows_what_is_looked_for() {
     let shown = format!("{:?}", redactor(&[("key", "hunter2-hunter2")]));
     assert!(!shown.contains("hunter"), "{shown}");

@@ -14,6 +14,7 @@ use super::kernel;
 use super::template::DirTemplate;
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
+use crate::output::Redactor;
 use crate::sandbox::deadline::Watch;
 use crate::sandbox::denials::Denials;
 
@@ -48,6 +49,13 @@ impl DirsState {
             denials: Denials::default(),
             watch,
         }
+    }
+
+    /// The same for a component with secrets.
+    #[must_use]
+    pub(crate) fn redacting(mut self, redactor: Option<&Arc<Redactor>>) -> Self {
+        self.denials = Denials::of(redactor);
+        self
     }
 
     /// What policy refused so far, also when the guest went on.

@@ -32,7 +32,7 @@ impl types::Host for CellState {}
 
 impl events::Host for CellState {
     async fn log(&mut self, level: events::Level, text: String) -> Result<()> {
-        self.budget.charge_host_bytes(length(&text))?;
+        self.charge_record(length(&text))?;
         let level = match level {
             events::Level::Trace => "trace",
             events::Level::Debug => "debug",
@@ -47,7 +47,7 @@ impl events::Host for CellState {
     }
 
     async fn progress(&mut self, done: u64, total: Option<u64>, text: Option<String>) -> Result<()> {
-        self.budget.charge_host_bytes(optional(&text))?;
+        self.charge_record(optional(&text))?;
         let of = total.map(|total| format!("/{total}")).unwrap_or_default();
         let words = text.as_deref().unwrap_or_default();
         if CellState::log(self, "progress", format!("{done}{of} {words}").trim_end()).is_some() {
@@ -58,23 +58,43 @@ impl events::Host for CellState {
 
     async fn emit(&mut self, content: types::Content) -> Result<()> {
         let content = content_from_guest(content);
-        let bytes = content_bytes(&content);
-        self.budget.charge_host_bytes(bytes)?;
-        // Chunks are kept until the call ends, and are a part of its result.
-        let total = self.chunk_bytes.saturating_add(bytes);
-        if total > self.budget.limits().get(Limit::ResultBytes) {
-            return Err(LimitExceeded { limit: Limit::ResultBytes, wanted: total }.into());
-        }
-        self.chunk_bytes = total;
-        let count = self.chunks.len().saturating_add(1);
-        if count > self.budget.limits().get_usize(Limit::Chunks) {
-            let wanted = u64::try_from(count).unwrap_or(u64::MAX);
-            return Err(LimitExceeded { limit: Limit::Chunks, wanted }.into());
+        if let Err(exceeded) = self.charge_chunk(content_bytes(&content)) {
+            if let Some(redactor) = self.events.redactor() {
+                redactor.cut_last_chunk(&mut self.chunks);
+            }
+            return Err(exceeded.into());
         }
         if self.events.wants_chunks() {
             self.events.chunk(content.clone()).await;
         }
         self.chunks.push(content);
+        Ok(())
+    }
+}
+
+impl CellState {
+    /// Counts a record that the guest gives. One that is too much is not kept, and nor is what it goes on from.
+    fn charge_record(&mut self, bytes: u64) -> std::result::Result<(), LimitExceeded> {
+        let charged = self.budget.charge_host_bytes(bytes);
+        if charged.is_err() {
+            self.dropped_logs = self.dropped_logs.saturating_add(1);
+        }
+        charged
+    }
+
+    /// Counts a chunk. Chunks are kept until the call ends, and are a part of its result.
+    fn charge_chunk(&mut self, bytes: u64) -> std::result::Result<(), LimitExceeded> {
+        self.budget.charge_host_bytes(bytes)?;
+        let total = self.chunk_bytes.saturating_add(bytes);
+        if total > self.budget.limits().get(Limit::ResultBytes) {
+            return Err(LimitExceeded { limit: Limit::ResultBytes, wanted: total });
+        }
+        self.chunk_bytes = total;
+        let count = self.chunks.len().saturating_add(1);
+        if count > self.budget.limits().get_usize(Limit::Chunks) {
+            let wanted = u64::try_from(count).unwrap_or(u64::MAX);
+            return Err(LimitExceeded { limit: Limit::Chunks, wanted });
+        }
         Ok(())
     }
 }

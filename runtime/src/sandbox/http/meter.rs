@@ -9,6 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
 use crate::net::{Count, Network};
+use crate::output::Redactor;
 use crate::sandbox::denials::Denials;
 use crate::sandbox::state::LimitExceeded;
 
@@ -28,7 +29,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub fn new(limits: &EffectiveLimits) -> Self {
+    pub fn new(limits: &EffectiveLimits, redactor: Option<&Arc<Redactor>>) -> Self {
         Self {
             max_requests: limits.get(Limit::HttpRequests),
             max_bytes: limits.get(Limit::HttpBytes),
@@ -37,7 +38,7 @@ impl Meter {
             received: AtomicU64::new(0),
             open: AtomicUsize::new(0),
             hit: OnceLock::new(),
-            denials: Mutex::default(),
+            denials: Mutex::new(Denials::of(redactor)),
         }
     }
 

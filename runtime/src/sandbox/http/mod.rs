@@ -29,6 +29,7 @@ use super::denials::Denials;
 use super::state::CellState;
 use crate::call::Denial;
 use crate::limits::{EffectiveLimits, Limit};
+use crate::output::Redactor;
 use crate::policy::{HOST_HEADERS, hyphened};
 
 pub(crate) use access::{HttpAccess, HttpTemplate};
@@ -44,6 +45,7 @@ const WRITE_CHUNK: usize = 64 << 10;
 pub(crate) struct HttpState {
     access: HttpAccess,
     limits: Arc<EffectiveLimits>,
+    redactor: Option<Arc<Redactor>>,
     context: WasiHttpCtx,
     fields: Fields,
     /// Made by the first request.
@@ -51,15 +53,16 @@ pub(crate) struct HttpState {
 }
 
 impl HttpState {
-    pub fn new(access: HttpAccess, limits: Arc<EffectiveLimits>) -> Self {
+    pub fn new(access: HttpAccess, limits: Arc<EffectiveLimits>, redactor: Option<&Arc<Redactor>>) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(MAX_FIELDS);
-        Self { access, limits, context, fields: Fields::default(), meter: None }
+        let fields = Fields { refused: Denials::of(redactor) };
+        Self { access, limits, redactor: redactor.cloned(), context, fields, meter: None }
     }
 
     fn meter(&mut self) -> Arc<Meter> {
-        let limits = &self.limits;
-        Arc::clone(self.meter.get_or_insert_with(|| Arc::new(Meter::new(limits))))
+        let (limits, redactor) = (&self.limits, self.redactor.as_ref());
+        Arc::clone(self.meter.get_or_insert_with(|| Arc::new(Meter::new(limits, redactor))))
     }
 
     /// Requests that left the host.
@@ -82,7 +85,6 @@ impl HttpState {
 
 /// Which headers are the host's alone, and which of them the guest tried to set. Requests do not go by these hooks but by
 /// [`handler`].
-#[derive(Default)]
 struct Fields {
     refused: Denials,
 }

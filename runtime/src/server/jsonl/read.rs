@@ -8,13 +8,23 @@ use super::reply::{Refusal, Reply};
 use super::request::{BatchCall, Request};
 use crate::call::ToolCall;
 use crate::output::clean;
-use crate::schema::{Bounds, ParseError, RepairMode, nearest, only_member, outline, parse_arguments};
+use crate::schema::{
+    Bounds, ParseError, RepairMode, is_harmless, nearest, only_member, outline, parse_arguments, type_of,
+    without_key,
+};
 
 /// Levels of a line: those of arguments, and of a batch around them.
 const DEPTH: usize = 104;
 
-/// Characters of a message; what a client wrote may be in it.
+/// Characters of a message.
 const MAX_MESSAGE: usize = 600;
+
+/// Fields that other lines have, which are no secrets though they are as long.
+const ELSEWHERE: [&str; 7] =
+    ["activate", "approval", "arguments", "deactivate", "outcomes", "protocol", "question"];
+
+/// Bytes of a name that may be one of those that are known, with a letter wrong.
+const MAX_NAME: usize = 64;
 
 /// Why a line is no request.
 #[derive(Debug)]
@@ -76,7 +86,7 @@ pub(super) fn call_of_batch(at: usize, call: &Value) -> ToolCall {
     let problem = match (call, BatchCall::deserialize(call)) {
         (_, Ok(call)) => return call.into(),
         (Value::Object(_), Err(error)) => explained(field_of_call(call), &error.to_string()),
-        (other, Err(_)) => format!("a call is an object with `id` and `name`, not `{other}`"),
+        (other, Err(_)) => format!("a call is an object with `id` and `name`, not {}", type_of(other)),
     };
     let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
     let id = call.get("id").and_then(|id| Id::deserialize(id).ok()).map(|id| id.value().clone());
@@ -102,6 +112,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     match read {
         Ok((Value::Object(object), _)) if text != "null" => Ok(object),
         Err(ParseError::Syntax { column, problem, hint, .. }) => {
+            let problem = without_key(&problem);
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
             Err(format!("the line is not valid JSON: {problem} at column {column}{hint}"))
         }
@@ -128,16 +139,33 @@ fn batch(text: &str) -> Option<Map<String, Value>> {
 
 /// What is wrong with an object, with the field that it is about and the name that was probably meant.
 fn explained(field: Option<(String, String)>, problem: &str) -> String {
-    let field = field.map(|(field, problem)| format!("`{field}`: {problem}"));
-    let told = field.unwrap_or_else(|| problem.to_owned());
-    let names: Vec<&str> = problem.split('`').skip(1).step_by(2).collect();
-    match names.split_first() {
-        Some((written, known)) if problem.starts_with("unknown") => {
-            let near = nearest(written, known.iter().copied());
-            let meant = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            format!("{told}{meant}")
+    match field {
+        Some((field, problem)) => format!("`{field}`: {}", unrepeated(&problem)),
+        None => unrepeated(problem),
+    }
+}
+
+/// The words of the parser without what was written in the line, for nobody knows yet whose secrets may be in it. A name is
+/// repeated if it is too short to be one, or nearly one of those that are known.
+fn unrepeated(problem: &str) -> String {
+    for what in ["invalid type: ", "invalid value: "] {
+        let parts = problem.strip_prefix(what).and_then(|rest| rest.rsplit_once(", expected "));
+        if let Some((got, expected)) = parts {
+            let (kind, value) = got.split_at(got.find(['`', '"']).unwrap_or(got.len()));
+            let is_short = is_harmless(value.trim_matches(['`', '"']));
+            let got = if is_short { got } else { kind.trim_end() };
+            return format!("{what}{got}, expected {expected}");
         }
-        _ => told,
+    }
+    let written = problem.split_once(" `").filter(|(what, _)| what.starts_with("unknown "));
+    let Some((what, rest)) = written else { return problem.to_owned() };
+    let Some((name, known)) = rest.rsplit_once("`, expected ") else { return what.to_owned() };
+    let names = known.split('`').skip(1).step_by(2);
+    let near = if name.len() <= MAX_NAME { nearest(name, names) } else { Vec::new() };
+    match near.first() {
+        Some(near) => format!("{problem}; did you mean `{near}`?"),
+        None if is_harmless(name) || ELSEWHERE.contains(&name) => problem.to_owned(),
+        None => format!("{what}, expected {known}"),
     }
 }
 
@@ -181,4 +209,45 @@ fn field_of_call(call: &Value) -> Option<(String, String)> {
         (!problem.starts_with("unknown field")).then(|| (name.clone(), problem))
     };
     call.as_object()?.iter().find_map(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_line_repeats_nothing_that_might_be_a_secret() {
+        let secret = "sk-live_AbCd1234-wxyz9876";
+        let call = |more: Value| {
+            let mut line = json!({ "type": "call", "id": 1, "name": "add" });
+            line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            line.to_string()
+        };
+        for (line, told) in [
+            (format!(r#"{{"type":"hello","id":1,"{secret}":1,"{secret}":2}}"#), "duplicate key at column"),
+            (call(json!({ secret: 1 })), "unknown field, expected one of"),
+            (call(json!({ "meta": { "key": 73_000_007 } })), "invalid type: integer, expected"),
+            (call(json!({ "meta": secret })), "invalid type: string, expected"),
+            (json!({ "type": secret, "id": 1 }).to_string(), "unknown variant, expected one of"),
+            (
+                json!({ "type": "approve", "id": 1, "approval": "a", "answer": secret }).to_string(),
+                "`answer`: unknown variant, expected",
+            ),
+        ] {
+            let refused = request(line.clone().into_bytes()).unwrap_err().message;
+            assert!(refused.contains(told), "{line}: {refused}");
+            assert!(!refused.contains("sk-live") && !refused.contains("73000007"), "{line}: {refused}");
+        }
+        let of_batch = call_of_batch(0, &json!(secret)).problem().unwrap_or_default().to_owned();
+        assert!(of_batch.contains("not string") && !of_batch.contains("sk-live"), "{of_batch}");
+        let typo = request(call(json!({ "argumens": {} })).into_bytes()).unwrap_err().message;
+        assert!(
+            typo.contains("unknown field `argumens`") && typo.contains("did you mean `arguments`?"),
+            "{typo}"
+        );
+    }
 }

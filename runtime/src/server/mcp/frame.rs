@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::id::{Echo, IdScan, is_id};
 use super::lines::MAX_LINE;
-use crate::schema::{Bounds, ParseError, RepairMode, parse_arguments};
+use crate::schema::{Bounds, ParseError, RepairMode, parse_arguments, without_key};
 
 /// Levels of a message: those of arguments, and the two around them.
 const DEPTH: usize = 110;
@@ -117,6 +117,7 @@ pub(super) fn read(line: &[u8]) -> Result<Message, (Echo, Refusal)> {
         Ok((Value::Object(members), _)) => message(members).map_err(|refusal| (found(), refusal)),
         Ok(_) => Err((Echo::default(), not_a_message())),
         Err(ParseError::Syntax { problem, column, .. }) => {
+            let problem = without_key(&problem);
             let told = format!("the message is not valid JSON: {problem} at column {column}");
             Err((found(), Refusal::new(PARSE_ERROR, told)))
         }
@@ -198,6 +199,17 @@ mod tests {
     fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<u8>)>> {
         let one = (any::<prop::sample::Index>(), 0_usize..4, proptest::collection::vec(any::<u8>(), 0..4));
         proptest::collection::vec(one, 0..4)
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named_only_if_it_is_short() {
+        let told = |key: &str| {
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"{key}":1,"{key}":2}}"#);
+            read(frame.as_bytes()).err().map(|(_, refusal)| refusal.message).unwrap_or_default()
+        };
+        assert!(told("method").contains("duplicate key `method` at column"), "{}", told("method"));
+        let told = told("sk-live_AbCd1234-wxyz9876");
+        assert!(told.contains("duplicate key at column") && !told.contains("sk-live"), "{told}");
     }
 
     proptest! {

@@ -15,30 +15,21 @@ use crate::tool::mirrored::mirrored;
 /// Bytes of a name; what servers call their tools is shorter.
 const MAX_NAME_BYTES: usize = 128;
 
-/// One tool as its server describes it.
+/// Bytes of a name in a warning.
+const MAX_SHOWN_NAME: usize = 64;
+
+/// One tool as its server describes it, without what the server was given and nobody else is to know.
 #[derive(Clone)]
 pub(super) struct Offer {
     /// The server's own name of it.
     pub name: String,
-    /// The digest of everything that a model is told of it.
+    /// The digest of everything that a model is told of it, as the server says it.
     pub identity: Digest,
     pub title: Option<String>,
     pub description: String,
     pub input_schema: Value,
     pub output_schema: Option<Value>,
     pub arguments: Arc<ArgumentSchema>,
-}
-
-impl Offer {
-    /// Takes out of what a model is told what the server was given and nobody else is to know.
-    pub fn redact(&mut self, redactor: &Redactor) {
-        for text in self.title.iter_mut().chain([&mut self.description]) {
-            redactor.in_place(text);
-        }
-        for schema in [Some(&mut self.input_schema), self.output_schema.as_mut()].into_iter().flatten() {
-            redactor.value(schema);
-        }
-    }
 }
 
 /// All that a server offered when it was asked.
@@ -51,10 +42,10 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// What `server` offers by these definitions. Where calls repeat arguments in headers, a tool whose arguments cannot be
+    /// What `server` offers by these definitions, without its secrets. Where calls repeat arguments in headers, a tool whose arguments cannot be
     /// repeated is none.
-    pub fn of(server: &str, definitions: Vec<Value>, has_headers: bool) -> Self {
-        let (mut offers, mut refused) = offers(server, definitions);
+    pub fn of(server: &str, definitions: Vec<Value>, has_headers: bool, redactor: Option<&Redactor>) -> Self {
+        let (mut offers, mut refused) = offers(server, definitions, redactor);
         if has_headers {
             offers.retain(|offer| match mirrored(&offer.input_schema) {
                 Ok(_) => true,
@@ -70,24 +61,38 @@ impl Listing {
 }
 
 /// The tools among `definitions`, and why others are none, by their names.
-fn offers(server: &str, definitions: Vec<Value>) -> (Vec<Offer>, Vec<(String, String)>) {
+fn offers(
+    server: &str,
+    definitions: Vec<Value>,
+    redactor: Option<&Redactor>,
+) -> (Vec<Offer>, Vec<(String, String)>) {
     let (mut offers, mut refused, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for definition in definitions {
         let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let shown = clean(name.get(..name.floor_char_boundary(64)).unwrap_or_default()).replace('\n', " ");
+        let shown = cut(&told(&name, redactor).replace('\n', " "), MAX_SHOWN_NAME);
         if !names.insert(name.clone()) {
             refused.push((shown, "the first of this name has it".to_owned()));
             continue;
         }
-        match offer(server, name, definition) {
+        // A name cannot be covered and still be called.
+        if redactor.is_some_and(|redactor| redactor.is_in(&name)) {
+            refused.push((shown, "its name has a secret of its server in it".to_owned()));
+            continue;
+        }
+        match offer(server, name, definition, redactor) {
             Ok(offer) => offers.push(offer),
-            Err(why) => refused.push((shown, clean(&why).into_owned())),
+            Err(why) => refused.push((shown, told(&why, redactor))),
         }
     }
     (offers, refused)
 }
 
-fn offer(server: &str, name: String, definition: Value) -> Result<Offer, String> {
+fn offer(
+    server: &str,
+    name: String,
+    definition: Value,
+    redactor: Option<&Redactor>,
+) -> Result<Offer, String> {
     if name.is_empty() || name.len() > MAX_NAME_BYTES || name.chars().any(char::is_control) {
         return Err(format!("a name has 1 to {MAX_NAME_BYTES} bytes and no control characters"));
     }
@@ -97,11 +102,11 @@ fn offer(server: &str, name: String, definition: Value) -> Result<Offer, String>
         bounded_length(length, what)?;
     }
     let mut definition = cleaned(definition);
-    let input_schema = match definition.get_mut("inputSchema").map(Value::take) {
+    let mut input_schema = match definition.get_mut("inputSchema").map(Value::take) {
         Some(schema) => object_schema(schema, "input schema")?,
         None => return Err("it has no input schema".to_owned()),
     };
-    let output_schema = match definition.get_mut("outputSchema").map(Value::take) {
+    let mut output_schema = match definition.get_mut("outputSchema").map(Value::take) {
         None | Some(Value::Null) => None,
         Some(schema) => Some(object_schema(schema, "output schema")?),
     };
@@ -112,12 +117,33 @@ fn offer(server: &str, name: String, definition: Value) -> Result<Offer, String>
         ArgumentSchema::new(&input_schema).map_err(|error| format!("its input schema: {error}"))?;
     let text = |key: &str| definition.get(key).and_then(Value::as_str);
     let annotated = definition.pointer("/annotations/title").and_then(Value::as_str);
-    let title = text("title").or(annotated).map(|title| cut(title, MAX_NAME_BYTES));
-    let description = cut(text("description").unwrap_or_default(), MAX_DESCRIPTION_BYTES);
-    let told = json!([server, name, title, description, input_schema, output_schema]);
-    let identity = Digest::of(sorted(&told).to_string().as_bytes());
+    let (title, description) = (text("title").or(annotated), text("description").unwrap_or_default());
+    let said = json!([
+        server,
+        name,
+        title.map(|title| cut(title, MAX_NAME_BYTES)),
+        cut(description, MAX_DESCRIPTION_BYTES),
+        input_schema,
+        output_schema,
+    ]);
+    let identity = Digest::of(sorted(&said).to_string().as_bytes());
     let arguments = Arc::new(arguments);
+    // Whole, since a half of a secret is not found any more.
+    let title = title.map(|title| cut(&told(title, redactor), MAX_NAME_BYTES));
+    let description = cut(&told(description, redactor), MAX_DESCRIPTION_BYTES);
+    if let Some(redactor) = redactor {
+        redactor.value(&mut input_schema);
+        output_schema.iter_mut().for_each(|schema| redactor.value(schema));
+    }
     Ok(Offer { name, identity, title, description, input_schema, output_schema, arguments })
+}
+
+/// What a server says, as anybody may read it: cleaned, and without its secrets.
+fn told(text: &str, redactor: Option<&Redactor>) -> String {
+    match redactor {
+        Some(redactor) => clean(&redactor.excerpts(text)).into_owned(),
+        None => clean(text).into_owned(),
+    }
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -138,7 +164,7 @@ mod tests {
     }
 
     fn identity(definition: Value) -> Digest {
-        offers("s", vec![definition]).0.pop().unwrap().identity
+        offers("s", vec![definition], None).0.pop().unwrap().identity
     }
 
     #[test]
@@ -158,7 +184,7 @@ mod tests {
             *changed.pointer_mut(pointer).unwrap() = value;
             assert_ne!(identity(changed), plain, "{pointer}");
         }
-        assert_ne!(offers("other", vec![definition("add")]).0.pop().unwrap().identity, plain);
+        assert_ne!(offers("other", vec![definition("add")], None).0.pop().unwrap().identity, plain);
     }
 
     #[test]
@@ -182,11 +208,56 @@ mod tests {
             (json!({ "inputSchema": { "type": "object" } }), "a name has"),
             (definition("a\u{1b}[2J"), "no control characters"),
         ] {
-            let (offers, refused) = offers("s", vec![tool]);
+            let (offers, refused) = offers("s", vec![tool], None);
             assert!(offers.is_empty());
             assert!(refused[0].1.contains(told), "{told}: {refused:?}");
         }
-        let (found, refused) = offers("s", vec![definition("a"), definition("a"), definition("b")]);
+        let (found, refused) = offers("s", vec![definition("a"), definition("a"), definition("b")], None);
         assert_eq!((found.len(), refused.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_told_of_a_tool_has_no_half_of_a_secret_wherever_it_is_cut() {
+        let secret = "sk-live_AbCd1234-wxyz9876";
+        let redactor = Redactor::new([("key", secret)]).unwrap();
+        let plain = identity(definition("add"));
+        let check = |what: &str, text: &str| {
+            let starts = (4..=secret.len()).filter_map(|end| secret.get(..end));
+            assert!(
+                !starts.into_iter().any(|start| text.ends_with(start) || text.contains(secret)),
+                "{what}: {text}"
+            );
+        };
+        for before in 0..=secret.len() {
+            let long = |most: usize| format!("{}{secret} and more", "d".repeat(most - before));
+            let tool = json!({
+                "name": "add", "title": long(MAX_NAME_BYTES), "description": long(MAX_DESCRIPTION_BYTES),
+                "inputSchema": { "type": "object", "description": secret },
+            });
+            let no_type = json!({ "type": "object", "properties": { "a": { "type": secret } } });
+            let definitions = vec![
+                tool.clone(),
+                json!({ "name": long(MAX_SHOWN_NAME) }),
+                json!({ "name": "b", "inputSchema": no_type }),
+                json!({ "name": secret, "inputSchema": { "type": "object" } }),
+            ];
+            let listing = Listing::of("s", definitions, false, redactor.as_ref());
+            let (offer, identities) = (&listing.offers[0], &listing.identities);
+            assert_eq!(listing.offers.len(), 1);
+            assert_eq!(
+                identities.values().collect::<Vec<_>>(),
+                [&identity(tool)],
+                "it is that of the original"
+            );
+            assert_ne!(offer.identity, plain);
+            check("title", offer.title.as_deref().unwrap());
+            check("description", &offer.description);
+            check("schema", &offer.input_schema.to_string());
+            for (name, why) in &listing.refused {
+                check("a name", name);
+                check("a reason", why);
+            }
+            assert_eq!(listing.refused.len(), 3, "{:?}", listing.refused);
+        }
     }
 }

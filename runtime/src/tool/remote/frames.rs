@@ -5,6 +5,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use tokio::net::unix::pipe;
 
+use crate::output::{Redactor, clean};
+
 /// Bytes that are read at once: a pipe holds no more.
 const PIECE: usize = 64 << 10;
 
@@ -117,7 +119,7 @@ impl Iterator for Lines {
 }
 
 /// What stands for a beginning that was not kept.
-pub(super) const CUT: char = '…';
+const CUT: char = '…';
 
 /// The end of a pipe's text.
 pub(super) struct Tail {
@@ -147,14 +149,19 @@ impl Tail {
         std::future::pending().await
     }
 
-    /// The last lines, with what is left in the pipe; after [`CUT`] where there were more.
-    pub fn text(mut self) -> String {
+    /// The last lines, with what is left in the pipe; after [`CUT`] where there were more, and then without what may be left
+    /// of a secret there.
+    pub fn text(mut self, redactor: Option<&Redactor>) -> String {
         let mut piece = [0; MAX_STDERR];
         while let Ok(count @ 1..) = rustix::io::read(self.pipe.as_fd(), &mut piece) {
             self.keep(piece.get(..count).unwrap_or_default());
         }
         let text = String::from_utf8_lossy(&self.kept);
-        if self.is_cut { format!("{CUT}{}", text.trim_end()) } else { text.trim().to_owned() }
+        match (self.is_cut, redactor) {
+            (false, _) => clean(&text).trim().to_owned(),
+            (true, None) => format!("{CUT}{}", clean(&text).trim_end()),
+            (true, Some(redactor)) => format!("{CUT}{}", redactor.last_words(&text).trim_end()),
+        }
     }
 
     fn keep(&mut self, piece: &[u8]) {

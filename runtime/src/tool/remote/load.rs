@@ -169,10 +169,7 @@ impl Loader<'_> {
     /// What is wanted of an offer, with the names that models call it by.
     fn named<'o>(&self, listing: &'o Listing, wanted: Option<&GlobSet>) -> Vec<(&'o Offer, String)> {
         let is_wanted = |offer: &&Offer| wanted.is_none_or(|globs| globs.is_match(&offer.name));
-        // A name cannot be covered and still be called.
-        let is_open =
-            |offer: &&Offer| self.server.redactor().is_none_or(|secrets| !secrets.is_in(&offer.name));
-        let mut offers: Vec<&Offer> = listing.offers.iter().filter(is_wanted).filter(is_open).collect();
+        let mut offers: Vec<&Offer> = listing.offers.iter().filter(is_wanted).collect();
         offers.sort_by(|one, other| one.name.cmp(&other.name));
         let given: Vec<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
         let names = legal(&given, &self.config.prefix);
@@ -213,10 +210,7 @@ impl Loader<'_> {
         }
     }
 
-    fn tool(&self, mut offer: Offer, name: String, unapproved: Option<Off>) -> Tool {
-        if let Some(redactor) = self.server.redactor() {
-            offer.redact(redactor);
-        }
+    fn tool(&self, offer: Offer, name: String, unapproved: Option<Off>) -> Tool {
         let nothing = McpToolSettings::default();
         let settings = self.config.tool_settings.get(&offer.name).unwrap_or(&nothing);
         let declared = settings.hints.or(self.config.hints);

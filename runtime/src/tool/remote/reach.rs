@@ -22,8 +22,8 @@ use crate::tool::misset::misset;
 
 /// How a server is reached.
 pub(super) enum Reach {
-    /// By starting a program.
-    Program(Arc<Program>),
+    /// By starting a program, whose last words have no secret in them.
+    Program(Arc<Program>, Option<Arc<Redactor>>),
     /// Over HTTP.
     #[cfg(feature = "http")]
     Place(Arc<Place>),
@@ -54,11 +54,11 @@ impl Reach {
             texts.iter().map(|(name, value)| (name.clone(), text(value))).collect()
         };
         let reach = match &config.transport {
-            McpTransport::Command { command, folder, env, .. } => Self::Program(Arc::new(Program {
-                command: command.iter().map(Into::into).collect(),
-                folder: folder.clone(),
-                env: texts(env),
-            })),
+            McpTransport::Command { command, folder, env, .. } => {
+                let command = command.iter().map(Into::into).collect();
+                let program = Program { command, folder: folder.clone(), env: texts(env) };
+                Self::Program(Arc::new(program), redactor.clone())
+            }
             #[cfg(feature = "http")]
             McpTransport::Url { url, headers, private, ca } => {
                 let has_secret = headers.values().any(|text| matches!(text, McpText::Secret { .. }));
@@ -93,9 +93,9 @@ impl Reach {
         changed: Arc<Notify>,
     ) -> std::result::Result<Link, String> {
         match self {
-            Self::Program(program) => {
+            Self::Program(program, redactor) => {
                 let _ = handle;
-                Stdio::start(Arc::clone(program), most, changed).await.map(Link::Stdio)
+                Stdio::start(Arc::clone(program), redactor.clone(), most, changed).await.map(Link::Stdio)
             }
             #[cfg(feature = "http")]
             Self::Place(place) => Ok(Link::Http(Http::new(Arc::clone(place), most, handle.clone(), changed))),
@@ -105,7 +105,7 @@ impl Reach {
     /// Whether arguments may have to be repeated in headers.
     pub fn has_headers(&self) -> bool {
         match self {
-            Self::Program(_) => false,
+            Self::Program(..) => false,
             #[cfg(feature = "http")]
             Self::Place(_) => true,
         }

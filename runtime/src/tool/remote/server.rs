@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::catalog::Listing;
 use super::client::Client;
-use super::frames::CUT;
 use super::reach::{Reach, made_of, place, secrets};
 use crate::config::McpConfig;
 use crate::error::Result;
@@ -183,17 +182,14 @@ impl Server {
     /// What it said of its end, without secrets and short.
     pub fn words(&self, why: &str) -> String {
         let cleaned = clean(why);
-        let redacted = match (&self.redactor, cleaned.split_once(CUT)) {
-            (Some(redactor), Some((before, tail))) => {
-                Cow::Owned(format!("{}{CUT}{}", redactor.text(before), redactor.last_words(tail)))
-            }
-            (Some(redactor), None) => Cow::Owned(redactor.text(&cleaned).into_owned()),
-            (None, _) => cleaned,
+        let redacted = match &self.redactor {
+            Some(redactor) => Cow::Owned(redactor.text(&cleaned).into_owned()),
+            None => cleaned,
         };
         let start = redacted.ceil_char_boundary(redacted.len().saturating_sub(MAX_WORDS));
         match start {
             0 => redacted.into_owned(),
-            start => format!("{CUT}{}", redacted.get(start..).unwrap_or_default()),
+            start => format!("…{}", redacted.get(start..).unwrap_or_default()),
         }
     }
 

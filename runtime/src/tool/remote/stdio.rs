@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::frames::{Frame, Frames, Tail};
 use super::message::{self, Failure, Incoming};
 use super::pending::{Pending, ProgressSink};
+use crate::output::Redactor;
 use crate::process::{Group, Program};
 
 /// Messages that may wait for a server that does not read.
@@ -36,11 +37,16 @@ pub(super) struct Stdio {
 
 impl Stdio {
     /// Starts the program. Must be awaited on the reactor, which drives it from then on. `changed` hears of changes of
-    /// the list of tools; a message has at most `most` bytes.
+    /// the list of tools; a message has at most `most` bytes. What it says before it ends has none of the redactor's secrets.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub async fn start(program: Arc<Program>, most: usize, changed: Arc<Notify>) -> Result<Self, String> {
+    pub async fn start(
+        program: Arc<Program>,
+        redactor: Option<Arc<Redactor>>,
+        most: usize,
+        changed: Arc<Notify>,
+    ) -> Result<Self, String> {
         let started = tokio::task::spawn_blocking(move || program.start()).await;
         let started = started.map_err(|_| "the runtime is shutting down".to_owned())?;
         let group = started.map_err(|error| error.to_string())?;
@@ -50,6 +56,7 @@ impl Stdio {
         let following = |error: io::Error| format!("cannot follow the program: {error}");
         let (running, stdin) =
             Running::of(group, most, Arc::clone(&pending), outbox.clone(), changed).map_err(following)?;
+        let running = Running { redactor, ..running };
         tokio::spawn(write(stdin, queue, stop.clone(), gone.clone()));
         tokio::spawn(running.follow(stop.clone(), gone.clone()));
         Ok(Self { outbox, pending, stop, gone })
@@ -153,6 +160,7 @@ struct Running {
     leader: AsyncFd<OwnedFd>,
     stdout: Frames,
     stderr: Tail,
+    redactor: Option<Arc<Redactor>>,
     pending: Arc<Pending>,
     outbox: mpsc::Sender<Vec<u8>>,
     changed: Arc<Notify>,
@@ -174,7 +182,7 @@ impl Running {
         let stdout = Frames::of(stdout.into(), most)?;
         let stderr = Tail::of(stderr.into())?;
         let stdin = pipe::Sender::from_owned_fd(stdin.into())?;
-        Ok((Self { group, leader, stdout, stderr, pending, outbox, changed }, stdin))
+        Ok((Self { group, leader, stdout, stderr, redactor: None, pending, outbox, changed }, stdin))
     }
 
     async fn follow(self, stop: CancellationToken, gone: CancellationToken) {
@@ -214,7 +222,7 @@ impl Running {
         let exited = tokio::time::timeout(LINGERING, self.leader.readable()).await.is_ok();
         let status = if exited { self.group.finish().ok() } else { None };
         let mut told = status.map_or_else(|| why.to_owned(), ended);
-        let stderr = self.stderr.text();
+        let stderr = self.stderr.text(self.redactor.as_deref());
         if !stderr.is_empty() {
             told = format!("{told}; its last words: {stderr}");
         }

@@ -90,7 +90,12 @@ impl Server {
 
     /// Keeps what it offers, and tells if that is another offer.
     pub(super) fn note(&self, definitions: Vec<serde_json::Value>) {
-        let listing = Arc::new(Listing::of(&self.name, definitions, self.reach.has_headers()));
+        let listing = Arc::new(Listing::of(
+            &self.name,
+            definitions,
+            self.reach.has_headers(),
+            self.redactor().map(Arc::as_ref),
+        ));
         let before = self.state().listing.replace(Arc::clone(&listing));
         if before.is_none_or(|before| before.identities != listing.identities)
             && let Some(teller) = self.teller.get()
