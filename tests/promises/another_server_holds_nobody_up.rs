@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcell::config::{Config, Environment, Folders};
-use toolcell::{ErrorKind, Runtime, ToolCall};
+use toolcell::{CancellationToken, ErrorKind, Runtime, ToolCall};
 
 use toolcell_tests::command_line::CommandLine;
 use toolcell_tests::http_server::{HttpServer, ok};
@@ -42,6 +42,31 @@ async fn comes(runtime: &Runtime, name: &str) {
     while runtime.get(name).is_none() {
         tokio::time::timeout(PATIENCE, changes.changed()).await.unwrap().unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_floods_delays_no_deadline_of_others() {
+    let (flooding, quiet) = (Scripted::new(&[definition("flood")]), Scripted::new(&[definition("sleep")]));
+    let text = flooding.table("f", "limits = { timeout = \"10m\" }")
+        + &quiet.table("q", "limits = { timeout = \"100ms\" }");
+    let runtime = built(flooding.configured(&text));
+    let cancel = CancellationToken::new();
+    let flood = runtime.call(ToolCall::new("flood", json!({}))).cancel(cancel.clone());
+    let flooded = tokio::spawn(async move { flood.await });
+    while flooding.count("tools/call") == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // The first of its messages, of 32 MiB each, is on its way.
+    tokio::time::sleep(SOON).await;
+    let begun = Instant::now();
+    for _ in 0..5 {
+        let slept = call(&runtime, "sleep", json!({})).await;
+        assert_eq!(slept.error_kind(), Some(ErrorKind::Timeout), "{slept:?}");
+    }
+    // Each took some seconds where messages were read among the timers.
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    cancel.cancel();
+    assert_eq!(flooded.await.unwrap().error_kind(), Some(ErrorKind::Cancelled));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -98,6 +98,27 @@ async fn what_it_gives_is_bounded_and_held_to_its_word() {
 }
 
 #[tokio::test]
+async fn what_its_values_take_is_bounded() {
+    let server = Scripted::new(&[definition("wide"), definition("echo")]);
+    let runtime = server.runtime("");
+    let wide = call(&runtime, "wide", json!({})).await;
+    let error = wide.error.unwrap();
+    assert_eq!(error.kind, ErrorKind::ResultTooLarge);
+    assert!(error.message.contains("more than 128 MiB of memory"), "{error:?}");
+    assert!(call(&runtime, "echo", json!({ "a": 1 })).await.is_success(), "it lives on");
+}
+
+#[tokio::test]
+async fn what_it_prints_beside_messages_is_none() {
+    let server = Scripted::new(&[definition("log"), definition("torn")]);
+    let runtime = server.runtime("");
+    let logged = call(&runtime, "log", json!({})).await;
+    assert_eq!(logged.text(), "logged", "{logged:?}");
+    let torn = call(&runtime, "torn", json!({})).await;
+    assert_eq!(torn.error_kind(), Some(ErrorKind::ToolError), "{torn:?}");
+}
+
+#[tokio::test]
 async fn it_gets_nothing_but_calls() {
     // The variable of a test runner that every process of it has.
     assert!(std::env::var_os("PATH").is_some());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolcell::call::Event;
 use toolcell::net::Resolver;
-use toolcell::{ErrorKind, Runtime, RuntimeBuilder, ToolCall};
+use toolcell::{CancellationToken, ErrorKind, Runtime, RuntimeBuilder, ToolCall};
 
 use toolcell_tests::command_line::CommandLine;
 use toolcell_tests::http_client;
@@ -252,6 +252,21 @@ async fn a_session_that_is_over_begins_anew() {
 }
 
 #[tokio::test]
+async fn an_event_that_is_no_message_is_passed_over() {
+    let far = server(&["log", "torn"], |message, _| {
+        let first = match message["params"]["name"].as_str() {
+            Some("torn") => "{\"jsonrpc\":\"2.0\",\"id\":",
+            _ => "not JSON\n\ndata: {\"level\":30}",
+        };
+        ok(&[EVENTS], format!("data: {first}\n\ndata: {}\n\n", text(message, "said")).as_bytes())
+    });
+    let runtime = runtime(&far.origin(), "");
+    assert_eq!(call(&runtime, "log", json!({})).await.text(), "said");
+    let torn = call(&runtime, "torn", json!({})).await;
+    assert_eq!(torn.error_kind(), Some(ErrorKind::ToolError), "{torn:?}");
+}
+
+#[tokio::test]
 async fn a_stream_that_was_cut_is_taken_up_again() {
     let far = HttpServer::answering(|asked| {
         if !asked.header("last-event-id").is_empty() {
@@ -319,9 +334,9 @@ async fn whatever_it_does_ends_as_a_failure() {
     }
 }
 
-#[tokio::test]
-async fn endless_streams_end_with_their_call() {
-    let far = HttpServer::raw(|mut stream| {
+/// A server of that era, which answers a call of `endless` with this event for ever, and any other never.
+fn endless(event: String) -> HttpServer {
+    HttpServer::raw(move |mut stream| {
         let mut reading = BufReader::new(stream.try_clone().unwrap());
         loop {
             let mut head = String::new();
@@ -344,21 +359,49 @@ async fn endless_streams_end_with_their_call() {
             reading.read_exact(&mut body).unwrap();
             let line = head.lines().next().unwrap().to_owned();
             let asked = Asked { line, body: body.clone(), ..Asked::default() };
-            if let Some(answer) = shakes_hands(&asked, &[definition("endless")]) {
+            if let Some(answer) = shakes_hands(&asked, &[definition("endless"), definition("silent")]) {
                 stream.write_all(&answer).unwrap();
                 continue;
             }
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
-            let note =
-                json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "data": "x" } });
-            while stream.write_all(format!("data: {note}\n\n").as_bytes()).is_ok() {}
-            return;
+            if body.windows(9).any(|part| part == b"\"endless\"") {
+                while stream.write_all(event.as_bytes()).is_ok() {}
+                return;
+            }
         }
-    });
+    })
+}
+
+#[tokio::test]
+async fn endless_streams_end_with_their_call() {
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "data": "x" } });
+    let far = endless(format!("data: {note}\n\n"));
     let runtime = runtime(&far.origin(), "limits = { timeout = \"500ms\" }");
-    assert_eq!(names(&runtime), ["endless"], "{:?}", runtime.warnings());
+    assert_eq!(names(&runtime), ["endless", "silent"], "{:?}", runtime.warnings());
     let outcome = call(&runtime, "endless", json!({})).await;
     assert_eq!(outcome.error_kind(), Some(ErrorKind::Timeout), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn endless_streams_delay_no_deadline_of_others() {
+    let ones = "1,".repeat(16_000_000);
+    let note = format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"x":[{ones}1]}}}}"#);
+    let far = endless(format!("data: {note}\n\n"));
+    let runtime = runtime(&far.origin(), "[mcp.s.tool.silent.limits]\ntimeout = \"100ms\"");
+    let cancel = CancellationToken::new();
+    let flood = runtime.call(ToolCall::new("endless", json!({}))).cancel(cancel.clone());
+    let flooded = tokio::spawn(async move { flood.await });
+    // The first event, of 32 MiB, is on its way.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let begun = Instant::now();
+    for _ in 0..5 {
+        let silent = call(&runtime, "silent", json!({})).await;
+        assert_eq!(silent.error_kind(), Some(ErrorKind::Timeout), "{silent:?}");
+    }
+    // Each took some seconds where messages were read among the timers.
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    cancel.cancel();
+    assert_eq!(flooded.await.unwrap().error_kind(), Some(ErrorKind::Cancelled));
 }
 
 #[tokio::test]

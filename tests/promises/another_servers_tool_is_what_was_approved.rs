@@ -67,6 +67,20 @@ async fn a_change_while_it_runs_is_off_and_told() {
 }
 
 #[tokio::test]
+async fn one_that_changes_without_end_is_looked_at_ever_less() {
+    let server = Scripted::new(&[definition("flap")]);
+    let runtime = server.runtime("");
+    let begun = Instant::now();
+    assert!(call(&runtime, "flap", json!({})).await.is_success());
+    // The look at the start, and those after 250 ms, 500 ms, 1 s and 2 s.
+    while server.count("tools/list") < 5 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is looked at no more");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(begun.elapsed() > Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn a_server_that_comes_back_as_another_is_not_called() {
     let server = Scripted::new(&[definition("a"), definition("crash")]);
     let runtime = server.runtime("");

@@ -78,10 +78,35 @@ def call(name, arguments, token):
         return text("quiet")
     if name == "misfit":
         return text("1", structuredContent={"count": "one"})
+    if name == "flood":
+        wide = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":[' + b"1," * 16_000_000 + b"1]}}\n"
+        while True:
+            with writing:
+                sys.stdout.buffer.write(wide)
+                sys.stdout.flush()
+    if name == "wide":
+        return {"content": [], "structuredContent": {"ones": [1] * 3_000_000}}
+    if name == "log":
+        with writing:
+            print('{"level":30,"msg":"handling"}\n{\n  "level": 30\n}', flush=True)
+        return text("logged")
+    if name == "torn":
+        with writing:
+            print('{"jsonrpc":"2.0","id":', flush=True)
+        return None
+    if name == "flap":
+        threading.Thread(target=flap, daemon=True).start()
+        return text("flaps")
     if name == "change":
         send({"method": "notifications/tools/list_changed"})
         return text("changed")
     return text(arguments, structuredContent=arguments)
+
+
+def flap():
+    while True:
+        send({"method": "notifications/tools/list_changed"})
+        time.sleep(0.001)
 
 
 def listed(params):

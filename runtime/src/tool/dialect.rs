@@ -1,7 +1,11 @@
 //! Schemas of older drafts of JSON Schema as ones of 2020-12, which is what everything here reads and models are told. Many
 //! servers write draft-07, where an array of schemas under `items` is a tuple, and what stands beside a `$ref` means nothing.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
+
+use super::schema_reach::decoded;
 
 /// Keywords whose value is one schema.
 const ONE: [&str; 12] = [
@@ -29,6 +33,29 @@ const NAMED: [&str; 6] =
 /// What may stand beside a `$ref` that makes the rest mean nothing: it says something to people, or is referred to.
 const BESIDE: [&str; 8] =
     ["$comment", "$defs", "$ref", "default", "definitions", "description", "examples", "title"];
+
+/// Keywords that mean nothing before a draft, as any other word.
+const SINCE: [(&str, Draft); 19] = [
+    ("$anchor", Draft::D2019),
+    ("$dynamicAnchor", Draft::D2020),
+    ("$dynamicRef", Draft::D2020),
+    ("$id", Draft::D06),
+    ("$recursiveAnchor", Draft::D2019),
+    ("$recursiveRef", Draft::D2019),
+    ("const", Draft::D06),
+    ("contains", Draft::D06),
+    ("dependentRequired", Draft::D2019),
+    ("dependentSchemas", Draft::D2019),
+    ("else", Draft::D07),
+    ("if", Draft::D07),
+    ("maxContains", Draft::D2019),
+    ("minContains", Draft::D2019),
+    ("prefixItems", Draft::D2020),
+    ("propertyNames", Draft::D06),
+    ("then", Draft::D07),
+    ("unevaluatedItems", Draft::D2019),
+    ("unevaluatedProperties", Draft::D2019),
+];
 
 /// A draft, the older the less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +101,9 @@ pub(super) fn modern(mut schema: Value) -> Result<Value, String> {
     if draft < Draft::D2020 {
         // The root is that of an object, whatever else is beside a reference.
         let kind = schema.get("type").cloned();
-        rewrite(&mut schema, draft)?;
+        let mut rewriting = Rewriting { draft, path: Vec::new(), moved: HashMap::new() };
+        rewriting.rewrite(&mut schema)?;
+        rewriting.redirect(&mut schema);
         if let (Some(root), Some(kind)) = (schema.as_object_mut(), kind) {
             root.entry("type").or_insert(kind);
         }
@@ -82,50 +111,116 @@ pub(super) fn modern(mut schema: Value) -> Result<Value, String> {
     Ok(schema)
 }
 
-fn rewrite(schema: &mut Value, draft: Draft) -> Result<(), String> {
-    let Value::Object(keywords) = schema else { return Ok(()) };
-    if draft <= Draft::D07 && keywords.contains_key("$ref") {
-        keywords.retain(|keyword, _| BESIDE.contains(&keyword.as_str()));
-    }
-    if keywords.contains_key("$recursiveRef") {
-        return Err("has a `$recursiveRef`, which 2020-12 has not; write a `$ref`".to_owned());
-    }
-    for (keyword, value) in keywords.iter_mut() {
-        let keyword = keyword.as_str();
-        match value {
-            Value::Object(inner) if NAMED.contains(&keyword) => {
-                inner.values_mut().try_for_each(|schema| rewrite(schema, draft))?;
+/// A schema that is being rewritten.
+struct Rewriting {
+    draft: Draft,
+    /// Where in the document as it was.
+    path: Vec<String>,
+    /// The keywords that others have taken the place of, by where they were.
+    moved: HashMap<Vec<String>, &'static str>,
+}
+
+impl Rewriting {
+    fn rewrite(&mut self, schema: &mut Value) -> Result<(), String> {
+        let Value::Object(keywords) = schema else { return Ok(()) };
+        let draft = self.draft;
+        keywords.retain(|keyword, _| {
+            SINCE.iter().find(|(known, _)| known == keyword).is_none_or(|(_, since)| *since <= draft)
+        });
+        if draft <= Draft::D07 && keywords.contains_key("$ref") {
+            keywords.retain(|keyword, _| BESIDE.contains(&keyword.as_str()));
+        }
+        if keywords.contains_key("$recursiveRef") {
+            return Err("has a `$recursiveRef`, which 2020-12 has not; write a `$ref`".to_owned());
+        }
+        for (steps, part) in parts(keywords) {
+            let depth = self.path.len();
+            self.path.extend(steps);
+            self.rewrite(part)?;
+            self.path.truncate(depth);
+        }
+        if let Some(rest) = tuple(keywords) {
+            self.moves("items", "prefixItems");
+            if rest {
+                self.moves("additionalItems", "items");
             }
-            Value::Object(_) if ONE.contains(&keyword) => rewrite(value, draft)?,
-            Value::Array(inner) if LIST.contains(&keyword) => {
-                inner.iter_mut().try_for_each(|schema| rewrite(schema, draft))?;
+        }
+        if draft <= Draft::D07 {
+            dependencies(keywords);
+            self.moves("dependencies", "dependentSchemas");
+            anchor(keywords, if draft == Draft::D04 { "id" } else { "$id" });
+        }
+        if draft == Draft::D04 {
+            exclusive(keywords, "minimum", "exclusiveMinimum");
+            exclusive(keywords, "maximum", "exclusiveMaximum");
+        }
+        Ok(())
+    }
+
+    fn moves(&mut self, from: &str, to: &'static str) {
+        let mut path = self.path.clone();
+        path.push(from.to_owned());
+        self.moved.insert(path, to);
+    }
+
+    /// Has references lead to where parts of the document have gone.
+    fn redirect(&self, schema: &mut Value) {
+        let Value::Object(keywords) = schema else { return };
+        if let Some(Value::String(reference)) = keywords.get_mut("$ref")
+            && let Some(now) = self.redirected(reference)
+        {
+            *reference = now;
+        }
+        parts(keywords).into_iter().for_each(|(_, part)| self.redirect(part));
+    }
+
+    /// Where a reference by a path leads now. One with the address of another document leads nowhere, then as before.
+    fn redirected(&self, reference: &str) -> Option<String> {
+        let (document, path) = reference.split_once("#/")?;
+        let (mut before, mut now) = (Vec::new(), Vec::new());
+        for step in path.split('/') {
+            before.push(decoded(step).replace("~1", "/").replace("~0", "~"));
+            now.push(self.moved.get(&before).copied().unwrap_or(step));
+        }
+        Some(format!("{document}#/{}", now.join("/")))
+    }
+}
+
+/// The schemas right inside of a schema, each with the steps that lead there.
+fn parts(keywords: &mut Map<String, Value>) -> Vec<(Vec<String>, &mut Value)> {
+    let mut parts = Vec::new();
+    for (keyword, value) in keywords.iter_mut() {
+        let word = keyword.as_str();
+        let below = |step: String| vec![keyword.clone(), step];
+        match value {
+            Value::Object(_) if ONE.contains(&word) => parts.push((vec![keyword.clone()], value)),
+            Value::Object(inner) if NAMED.contains(&word) => {
+                parts.extend(inner.iter_mut().map(|(name, part)| (below(name.clone()), part)));
+            }
+            Value::Array(inner) if LIST.contains(&word) => {
+                parts.extend(inner.iter_mut().enumerate().map(|(at, part)| (below(at.to_string()), part)));
             }
             _ => {}
         }
     }
-    tuple(keywords);
-    if draft <= Draft::D07 {
-        dependencies(keywords);
-        anchor(keywords, if draft == Draft::D04 { "id" } else { "$id" });
-    }
-    if draft == Draft::D04 {
-        exclusive(keywords, "minimum", "exclusiveMinimum");
-        exclusive(keywords, "maximum", "exclusiveMaximum");
-    }
-    Ok(())
+    parts
 }
 
 /// A list under `items` is what the first items are, and `additionalItems` what the others are; otherwise that means nothing.
-fn tuple(keywords: &mut Map<String, Value>) {
+/// Where there is such a list, whether something is said of the others.
+fn tuple(keywords: &mut Map<String, Value>) -> Option<bool> {
     let rest = keywords.shift_remove("additionalItems");
-    if keywords.get("items").is_some_and(Value::is_array) {
-        let first = keywords.shift_remove("items").unwrap_or_default();
-        // A list must have something in it.
-        if first.as_array().is_some_and(|first| !first.is_empty()) {
-            keywords.insert("prefixItems".to_owned(), first);
-        }
-        keywords.extend(rest.map(|rest| ("items".to_owned(), rest)));
+    if !keywords.get("items").is_some_and(Value::is_array) {
+        return None;
     }
+    let first = keywords.shift_remove("items").unwrap_or_default();
+    // A list must have something in it.
+    if first.as_array().is_some_and(|first| !first.is_empty()) {
+        keywords.insert("prefixItems".to_owned(), first);
+    }
+    let says_more = rest.is_some();
+    keywords.extend(rest.map(|rest| ("items".to_owned(), rest)));
+    Some(says_more)
 }
 
 /// What has to be there beside a property, by names or by a schema.
@@ -161,116 +256,4 @@ fn exclusive(keywords: &mut Map<String, Value>, bound: &str, exclusive: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
-
-    use serde_json::json;
-
-    use super::*;
-
-    /// The schema of each draft under `a`, and what may or may not stand there.
-    fn cases() -> Vec<(&'static str, Value, Vec<Value>)> {
-        let lists = vec![json!([1, "x"]), json!([1]), json!(["x"]), json!([1, "x", 2]), json!([])];
-        let with = |of: &[&str]| {
-            let all = of.iter().map(|name| ((*name).to_owned(), json!(1)));
-            Value::Object(all.collect())
-        };
-        let objects = vec![with(&["p"]), with(&["p", "q"]), with(&["q"]), with(&["p", "r"]), json!({})];
-        let numbers = vec![json!(0), json!(1), json!(2), json!("x")];
-        let tuple = json!({ "type": "array", "items": [{ "type": "integer" }, { "type": "string" }], "additionalItems": false });
-        let open = json!({ "items": [{ "type": "integer" }], "additionalItems": { "type": "string" } });
-        let list = json!({ "items": { "type": "integer" }, "additionalItems": false });
-        vec![
-            ("http://json-schema.org/draft-07/schema#", tuple.clone(), lists.clone()),
-            ("http://json-schema.org/draft-07/schema", open.clone(), lists.clone()),
-            ("https://json-schema.org/draft/2019-09/schema", open, lists.clone()),
-            ("http://json-schema.org/draft-06/schema#", list, lists.clone()),
-            (
-                "http://json-schema.org/draft-07/schema#",
-                json!({ "not": { "items": [tuple] } }),
-                vec![json!([[1, "x"]]), json!([[1, 2]])],
-            ),
-            (
-                "http://json-schema.org/draft-07/schema#",
-                json!({ "dependencies": { "p": ["q"], "r": { "required": ["s"] } } }),
-                objects,
-            ),
-            (
-                "http://json-schema.org/draft-04/schema#",
-                json!({ "minimum": 1, "exclusiveMinimum": true }),
-                numbers.clone(),
-            ),
-            (
-                "http://json-schema.org/draft-04/schema#",
-                json!({ "maximum": 1, "exclusiveMaximum": false }),
-                numbers.clone(),
-            ),
-            (
-                "http://json-schema.org/draft-07/schema#",
-                json!({ "$ref": "#/definitions/n", "type": "string" }),
-                numbers.clone(),
-            ),
-            (
-                "http://json-schema.org/draft-07/schema#",
-                json!({ "enum": [{ "items": [1] }, 2] }),
-                vec![json!({ "items": [1] }), json!(2), json!({ "prefixItems": [1] })],
-            ),
-            (
-                "https://json-schema.org/draft/2020-12/schema",
-                json!({ "$ref": "#/definitions/n", "maximum": 1 }),
-                numbers,
-            ),
-        ]
-    }
-
-    #[test]
-    fn an_older_schema_admits_the_same_as_a_current_one() {
-        for (dialect, part, values) in cases() {
-            let schema = json!({
-                "$schema": dialect, "type": "object", "properties": { "a": part },
-                "definitions": { "n": { "type": "integer" } },
-            });
-            let before = jsonschema::validator_for(&schema).unwrap();
-            let written = modern(schema.clone()).unwrap();
-            assert!(written.get("$schema").is_none());
-            let after =
-                jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&written).unwrap();
-            let verdicts: Vec<bool> =
-                values.iter().map(|value| before.is_valid(&json!({ "a": value }))).collect();
-            for (value, verdict) in values.iter().zip(verdicts) {
-                assert_eq!(after.is_valid(&json!({ "a": value })), verdict, "{value} by {schema}, {written}");
-            }
-        }
-    }
-
-    #[test]
-    fn names_and_values_that_look_like_keywords_stay() {
-        let schema = json!({
-            "$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "id": "#root",
-            "properties": { "items": { "type": "string" }, "id": { "type": "string" }, "dependencies": {} },
-            "default": { "items": [1] },
-        });
-        let written = modern(schema).unwrap();
-        assert_eq!(
-            written["properties"],
-            json!({ "items": { "type": "string" }, "id": { "type": "string" }, "dependencies": {} })
-        );
-        assert_eq!((&written["default"], &written["$anchor"]), (&json!({ "items": [1] }), &json!("root")));
-    }
-
-    #[test]
-    fn what_is_not_known_says_so() {
-        for (schema, told) in [
-            (json!({ "$schema": "https://example.org/mine" }), "dialect that is not known"),
-            (json!({ "$schema": "http://json-schema.org/draft-03/schema#" }), "dialect that is not known"),
-            (json!({ "$schema": 7 }), "dialect that is not known"),
-            (
-                json!({ "$schema": "https://json-schema.org/draft/2019-09/schema", "properties": { "a": { "$recursiveRef": "#" } } }),
-                "`$recursiveRef`",
-            ),
-        ] {
-            let error = modern(schema).unwrap_err();
-            assert!(error.contains(told), "{error}");
-        }
-    }
-}
+mod tests;

@@ -132,7 +132,7 @@ impl<'s> Reach<'s> {
 }
 
 /// A fragment of an address without its percent encoding.
-fn decoded(fragment: &str) -> String {
+pub(super) fn decoded(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let [first, after @ ..] = rest {

@@ -116,7 +116,7 @@ impl Client {
         }
     }
 
-    /// The definitions of all its tools.
+    /// The definitions of all its tools. Must be awaited on the reactor.
     ///
     /// # Errors
     /// When it does not say them, or names too many, or says too much of them.
@@ -129,23 +129,21 @@ impl Client {
             let mut params = Map::new();
             params.extend(cursor.take().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
             let page = self.request("tools/list", params, &[], None).await;
-            let mut page = page.map_err(|failure| format!("asked for its tools: {failure}"))?;
-            match page.get_mut("tools").map(Value::take) {
-                Some(Value::Array(tools)) => {
-                    bytes = tools.iter().map(length).fold(bytes, usize::saturating_add);
-                    all.extend(tools);
-                }
-                _ => return Err("asked for its tools: it gives no list".to_owned()),
-            }
+            let page = page.map_err(|failure| format!("asked for its tools: {failure}"))?;
+            // Counting takes long where there is much.
+            let page = tokio::task::spawn_blocking(move || Page::of(page)).await;
+            let page = page.map_err(|_| "the runtime is shutting down")?;
+            let Some(page) = page else { return Err("asked for its tools: it gives no list".to_owned()) };
+            bytes = bytes.saturating_add(page.bytes);
+            all.extend(page.tools);
             if all.len() > MAX_LISTED {
                 return Err(format!("it names more than {MAX_LISTED} tools"));
             }
-            let cursor_bytes = page.get("nextCursor").map_or(0, length);
-            if bytes > MAX_LIST_BYTES || cursor_bytes > MAX_CURSOR_BYTES {
+            if bytes > MAX_LIST_BYTES || page.cursor_bytes > MAX_CURSOR_BYTES {
                 return Err(format!("its list of tools has more than {MAX_LIST_BYTES} bytes"));
             }
-            match page.get("nextCursor").and_then(Value::as_str) {
-                Some(next) => cursor = Some(next.to_owned()),
+            match page.next {
+                Some(next) => cursor = Some(next),
                 None => return Ok(all),
             }
         }
@@ -229,6 +227,26 @@ impl Client {
             if self.is_current { with_terms(params, token) } else { with_token(params, token) }
         };
         self.link.request(method, params, mirrored, progress).await
+    }
+}
+
+/// A part of the list of tools.
+struct Page {
+    tools: Vec<Value>,
+    bytes: usize,
+    /// What names the part after it.
+    next: Option<String>,
+    cursor_bytes: usize,
+}
+
+impl Page {
+    /// What a result says; none if it has no list.
+    fn of(mut result: Value) -> Option<Self> {
+        let Some(Value::Array(tools)) = result.get_mut("tools").map(Value::take) else { return None };
+        let bytes = tools.iter().map(length).fold(0, usize::saturating_add);
+        let cursor_bytes = result.get("nextCursor").map_or(0, length);
+        let next = result.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        Some(Self { tools, bytes, next, cursor_bytes })
     }
 }
 

@@ -7,8 +7,11 @@ use tokio::net::unix::pipe;
 
 use crate::output::{Redactor, clean};
 
-/// Bytes that are read at once: a pipe holds no more.
+/// Bytes that are read at once: a pipe holds no more, unless its program asks for that.
 const PIECE: usize = 64 << 10;
+
+/// Bytes that a program can have left in a pipe.
+const MAX_PIPE: usize = 1 << 20;
 
 /// Bytes of standard error that are kept, the last ones: what a program says before it ends.
 const MAX_STDERR: usize = 4 << 10;
@@ -53,10 +56,14 @@ impl Frames {
         }
     }
 
-    /// What is in the pipe after its program has ended, past the reactor, which may not have heard of it.
+    /// What is in the pipe after its program has ended, past the reactor, which may not have heard of it. What the program
+    /// has left behind may write on without end.
     pub fn rest(&mut self) -> Vec<Frame> {
-        let (mut frames, mut piece) = (Vec::new(), vec![0; PIECE]);
-        while let Ok(count @ 1..) = rustix::io::read(self.pipe.as_fd(), &mut piece) {
+        let (mut frames, mut piece, mut bytes) = (Vec::new(), vec![0; PIECE], 0_usize);
+        while bytes < MAX_PIPE
+            && let Ok(count @ 1..) = rustix::io::read(self.pipe.as_fd(), &mut piece)
+        {
+            bytes = bytes.saturating_add(count);
             self.lines.add(piece.get(..count).unwrap_or_default());
             frames.extend(self.lines.by_ref());
         }
@@ -139,6 +146,7 @@ impl Tail {
     pub async fn read(&mut self) {
         let mut piece = [0; MAX_STDERR];
         while self.pipe.readable().await.is_ok() {
+            tokio::task::consume_budget().await;
             match self.pipe.try_read(&mut piece) {
                 Ok(0) => break,
                 Ok(count) => self.keep(piece.get(..count).unwrap_or_default()),
@@ -152,8 +160,11 @@ impl Tail {
     /// The last lines, with what is left in the pipe; after [`CUT`] where there were more, and then without what may be left
     /// of a secret there.
     pub fn text(mut self, redactor: Option<&Redactor>) -> String {
-        let mut piece = [0; MAX_STDERR];
-        while let Ok(count @ 1..) = rustix::io::read(self.pipe.as_fd(), &mut piece) {
+        let (mut piece, mut bytes) = ([0; MAX_STDERR], 0_usize);
+        while bytes < MAX_PIPE
+            && let Ok(count @ 1..) = rustix::io::read(self.pipe.as_fd(), &mut piece)
+        {
+            bytes = bytes.saturating_add(count);
             self.keep(piece.get(..count).unwrap_or_default());
         }
         let text = String::from_utf8_lossy(&self.kept);
@@ -216,8 +227,8 @@ mod tests {
 
         #[test]
         fn whatever_a_server_says_is_a_message_or_none(text in ".{0,200}", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = super::super::message::read(text.as_bytes());
-            let _ = super::super::message::read(&bytes);
+            let _ = super::super::message::read(text.as_bytes(), |_| true);
+            let _ = super::super::message::read(&bytes, |_| true);
         }
     }
 

@@ -2,8 +2,8 @@
 //! and bounds as all others.
 //!
 //! In reading order: [`load`] makes tools of what a configuration names, `opening` waits for their servers, `server` is one server with what is known of it,
-//! `client` one connection to it, `link`, `stdio` and `http` the way there, `pending` and `message` what goes over it; `catalog`
-//! and `names` bound what a server offers, `result` what it gives.
+//! `client` one connection to it, `link`, `stdio` and `http` the way there, `pending` and `message` what goes over it, which
+//! `reader` and `kept` bound; `catalog` and `names` bound what a server offers, `result` what it gives.
 //!
 //! What a server says of its tools is what models act on, so it counts only as it was when its operator approved it
 //! ([`Pins`](crate::policy::Pins)). What it claims beyond that (that a tool only reads, say) counts for nothing, and what it
@@ -14,6 +14,7 @@ mod client;
 mod frames;
 #[cfg(feature = "http")]
 mod http;
+mod kept;
 mod link;
 mod load;
 mod media;
@@ -22,6 +23,7 @@ mod names;
 mod opening;
 mod pending;
 mod reach;
+mod reader;
 mod result;
 mod running;
 mod server;

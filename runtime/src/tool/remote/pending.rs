@@ -69,6 +69,11 @@ impl Pending {
         self.state().waiting.remove(&id).is_some()
     }
 
+    /// Whether somebody waits for the answer to a request.
+    pub fn awaits(&self, id: u64) -> bool {
+        self.state().waiting.contains_key(&id)
+    }
+
     /// Answers a request; one that nobody made is nothing.
     pub fn answer(&self, id: u64, end: Answer) {
         if let Some(waiting) = self.state().waiting.remove(&id) {

@@ -26,12 +26,16 @@ pub(super) fn returned(mut result: Value) -> Result<Returned, CallError> {
             ));
         }
     };
-    let content: Vec<Content> = blocks.into_iter().map(block).collect();
+    let mut content: Vec<Content> = blocks.into_iter().map(block).collect();
+    let structured = result.get_mut("structuredContent").map(Value::take).filter(|data| !data.is_null());
+    // Not every reader has data beside what is said.
+    if let (true, Some(data)) = (content.is_empty(), &structured) {
+        content.push(Content::Text { text: data.to_string() });
+    }
     if result.get("isError") == Some(&Value::Bool(true)) {
         return Ok(Returned::ToolError(Some(Value::String(texts(&content)))));
     }
-    let structured = result.get_mut("structuredContent").map(Value::take).filter(Value::is_object);
-    Ok(Returned::Output { content, structured })
+    Ok(Returned::Output { content, structured: structured.filter(Value::is_object) })
 }
 
 /// What a server refused, as the tool's own error.
@@ -104,6 +108,21 @@ mod tests {
     }
 
     #[test]
+    fn data_alone_is_said_too() {
+        let said = |text: &str| vec![Content::Text { text: text.to_owned() }];
+        let data = json!({ "temperature": 21 });
+        for result in
+            [json!({ "structuredContent": data }), json!({ "content": [], "structuredContent": data })]
+        {
+            assert_eq!(output(result), Some((said(r#"{"temperature":21}"#), Some(data.clone()))));
+        }
+        assert_eq!(output(json!({ "structuredContent": [1, 2] })), Some((said("[1,2]"), None)));
+        let both = json!({ "content": [{ "type": "text", "text": "warm" }], "structuredContent": data });
+        assert_eq!(output(both), Some((said("warm"), Some(data))));
+        assert_eq!(output(json!({ "content": [], "structuredContent": null })), Some((Vec::new(), None)));
+    }
+
+    #[test]
     fn an_error_stays_one_and_a_question_is_none() {
         let told = |result: Value| match returned(result) {
             Ok(Returned::ToolError(Some(Value::String(text)))) => text,
@@ -113,6 +132,8 @@ mod tests {
         let failed = json!({ "content": [{ "type": "text", "text": "no such issue" }], "isError": true });
         assert_eq!(told(failed), "no such issue");
         assert!(told(json!({ "content": [], "isError": true })).contains("did not say why"));
+        let data = json!({ "content": [], "structuredContent": { "code": 7 }, "isError": true });
+        assert_eq!(told(data), r#"{"code":7}"#);
         assert!(told(json!({ "resultType": "input_required" })).contains("gets nothing"));
         assert!(told(json!({ "content": "text" })).contains("no result that can be read"));
         assert!(told(json!(null)).contains("no result that can be read"));

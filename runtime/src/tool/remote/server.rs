@@ -3,6 +3,7 @@
 mod calls;
 mod connecting;
 mod listing;
+mod pace;
 mod pulse;
 
 use std::borrow::Cow;
@@ -25,6 +26,9 @@ use crate::sandbox::Sandbox;
 
 /// Bytes of a message beside a result: what is around it, and how its text is escaped.
 const AROUND: usize = 1 << 20;
+
+/// Why nothing is opened any more.
+const SHUTTING_DOWN: &str = "the runtime is shutting down";
 
 /// Bytes of what a server said before it ended, in an error.
 const MAX_WORDS: usize = 1 << 10;
@@ -65,6 +69,9 @@ struct State {
     why: String,
     /// What it offered last.
     listing: Option<Arc<Listing>>,
+    /// How often it was heard what it offers, and which of these times that was.
+    heard: u64,
+    noted: u64,
     is_closed: bool,
 }
 

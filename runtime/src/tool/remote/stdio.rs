@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::frames::{Frame, Frames, Tail};
 use super::message::{self, Failure, Incoming};
 use super::pending::{Pending, ProgressSink};
+use super::reader::Reader;
 use crate::output::Redactor;
 use crate::process::{Group, Program};
 
@@ -161,6 +162,7 @@ struct Running {
     stdout: Frames,
     stderr: Tail,
     redactor: Option<Arc<Redactor>>,
+    reader: Reader,
     pending: Arc<Pending>,
     outbox: mpsc::Sender<Vec<u8>>,
     changed: Arc<Notify>,
@@ -182,7 +184,10 @@ impl Running {
         let stdout = Frames::of(stdout.into(), most)?;
         let stderr = Tail::of(stderr.into())?;
         let stdin = pipe::Sender::from_owned_fd(stdin.into())?;
-        Ok((Self { group, leader, stdout, stderr, redactor: None, pending, outbox, changed }, stdin))
+        let reader = Reader::default();
+        let running =
+            Self { group, leader, stdout, stderr, redactor: None, reader, pending, outbox, changed };
+        Ok((running, stdin))
     }
 
     async fn follow(self, stop: CancellationToken, gone: CancellationToken) {
@@ -200,13 +205,17 @@ impl Running {
                 biased;
                 () = stop.cancelled() => break None,
                 frame = self.stdout.next() => match frame {
-                    Some(frame) => if let Err(why) = self.take(frame) { break Some(why) },
+                    Some(frame) => tokio::select! {
+                        biased;
+                        () = stop.cancelled() => break None,
+                        taken = self.take(frame) => if let Err(why) = taken { break Some(why) },
+                    },
                     None => break Some("it closed its standard output"),
                 },
                 _ = self.leader.readable() => {
                     let rest = self.stdout.rest();
                     for frame in rest {
-                        let _ = self.take(frame);
+                        let _ = self.take(frame).await;
                     }
                     break Some("it ended");
                 }
@@ -233,29 +242,35 @@ impl Running {
     ///
     /// # Errors
     /// When nothing that follows could be trusted to be understood.
-    fn take(&self, frame: Frame) -> Result<(), &'static str> {
+    async fn take(&self, frame: Frame) -> Result<(), &'static str> {
         let line = match frame {
             Frame::Line(line) => line,
             Frame::TooLong if self.pending.fail_only(Failure::TooLong) => return Ok(()),
             Frame::TooLong => return Err("it sent a message that is longer than it may be"),
         };
-        match message::read(&line) {
-            Some(Incoming::Answer { id, end }) => self.pending.answer(id, end.map_err(Failure::Refused)),
-            Some(Incoming::Request { id, method }) => {
+        let pending = Arc::clone(&self.pending);
+        match self.reader.read(line, move |id| pending.awaits(id)).await {
+            Incoming::Answer { id, end } => self.pending.answer(id, end),
+            Incoming::Request { id, method } => {
                 // Who asks more than it reads answers for has to do without.
                 let _ = self.outbox.try_send(message::answer(&id, &method));
             }
-            Some(Incoming::Notification { method, params }) => match method.as_str() {
+            Incoming::Notification { method, params } => match method.as_str() {
                 "notifications/progress" => self.pending.progress(&params),
                 "notifications/tools/list_changed" => self.changed.notify_one(),
                 _ => {}
             },
-            // Programs print what is no message; what begins like one was meant as one.
-            None if line.starts_with(b"{") => {
+            Incoming::Error(error) => {
+                self.pending.fail_only(Failure::Refused(error));
+            }
+            Incoming::Unreadable => {
                 self.pending.fail_only(Failure::Unreadable);
             }
-            None => {}
+            // Programs print what is no message.
+            Incoming::Nothing => {}
         }
+        // Who says much leaves others on this thread their turn.
+        tokio::task::yield_now().await;
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use super::Shared;
 use super::events::Events;
 use super::place::{Arrived, Body};
 use crate::net::Connection;
-use crate::tool::remote::message::{self, Failure, Incoming as Message};
+use crate::tool::remote::message::{Failure, Incoming as Message, SHORT, read_error};
 use crate::tool::remote::pending::{Progress, ProgressSink};
 
 /// Bytes of a response that refuses; a longer one says nothing that is read.
@@ -77,7 +77,7 @@ impl Shared {
             Kind::Json => {
                 let bytes = self.whole(body, self.most).await?;
                 self.place.keep(connection);
-                self.heard(&bytes, Some(&awaited)).unwrap_or(Err(Failure::Unreadable))
+                self.answered(bytes, &awaited).await
             }
             Kind::Events => {
                 self.streamed(Stream { body, connection, events: Events::default() }, &awaited).await
@@ -104,7 +104,7 @@ impl Shared {
         }
         let mut stream = Stream { body, connection, events: Events::default() };
         while let Ok(Some(message)) = self.next(&mut stream).await {
-            self.heard(&message, None);
+            self.heard(message, None).await;
         }
         true
     }
@@ -115,7 +115,7 @@ impl Shared {
             while let Some(message) =
                 self.next(&mut stream).await.map_err(|failure| self.ended(failure, awaited))?
             {
-                if let Some(end) = self.heard(&message, Some(awaited)) {
+                if let Some(end) = self.heard(message, Some(awaited)).await {
                     self.drain(stream);
                     return end;
                 }
@@ -131,6 +131,8 @@ impl Shared {
             if let Some(message) = stream.events.next() {
                 return Ok(Some(message));
             }
+            // Who sends much leaves others on this thread their turn.
+            tokio::task::yield_now().await;
             let frame = match stream.body.frame().await {
                 None => return Ok(None),
                 // Whatever cut it may have let the server go on: the stream may be taken up again.
@@ -174,36 +176,48 @@ impl Shared {
     fn drain(self: &Arc<Self>, mut stream: Stream) {
         let shared = Arc::clone(self);
         tokio::spawn(async move {
-            let rest = async { while let Some(Ok(_)) = stream.body.frame().await {} };
+            let rest = async {
+                while let Some(Ok(_)) = stream.body.frame().await {
+                    tokio::task::yield_now().await;
+                }
+            };
             if timeout(DRAINING, rest).await.is_ok() {
                 shared.place.keep(stream.connection);
             }
         });
     }
 
-    /// Does what a message is for. The end of what is awaited, if it is that.
-    fn heard(self: &Arc<Self>, bytes: &[u8], awaited: Option<&Awaited>) -> Option<Result<Value, Failure>> {
-        match message::read(bytes) {
-            Some(Message::Answer { id, end }) => {
-                awaited.filter(|awaited| awaited.id == id).map(|_| end.map_err(Failure::Refused))
-            }
-            Some(Message::Request { id, method }) => {
-                self.answer(&id, &method);
-                None
-            }
-            Some(Message::Notification { method, params }) => {
-                match (method.as_str(), awaited) {
-                    ("notifications/progress", Some(awaited)) => awaited.progressed(&params),
-                    ("notifications/tools/list_changed", _) => self.changed.notify_one(),
-                    _ => {}
-                }
-                None
-            }
-            None => {
-                let refused = message::read_error(bytes).map(|error| Err(Failure::Refused(error)));
-                awaited.map(|_| refused.unwrap_or(Err(Failure::Unreadable)))
-            }
+    /// The answer in a response that is one message.
+    async fn answered(self: &Arc<Self>, message: Bytes, awaited: &Awaited) -> Result<Value, Failure> {
+        if let Some(end) = self.heard(message.clone(), Some(awaited)).await {
+            return end;
         }
+        // It can be of nothing else.
+        let error =
+            Some(&message).filter(|message| message.len() <= SHORT).and_then(|message| read_error(message));
+        Err(error.map_or(Failure::Unreadable, Failure::Refused))
+    }
+
+    /// Does what a message is for. The end of what is awaited, if it is that.
+    async fn heard(
+        self: &Arc<Self>,
+        message: impl AsRef<[u8]> + Send + 'static,
+        awaited: Option<&Awaited>,
+    ) -> Option<Result<Value, Failure>> {
+        let asked = awaited.map(|awaited| awaited.id);
+        match self.reader.read(message, move |id| asked == Some(id)).await {
+            Message::Answer { end, .. } => return Some(end),
+            Message::Request { id, method } => self.answer(&id, &method),
+            Message::Notification { method, params } => match (method.as_str(), awaited) {
+                ("notifications/progress", Some(awaited)) => awaited.progressed(&params),
+                ("notifications/tools/list_changed", _) => self.changed.notify_one(),
+                _ => {}
+            },
+            Message::Error(error) => return awaited.map(|_| Err(Failure::Refused(error))),
+            Message::Unreadable => return awaited.map(|_| Err(Failure::Unreadable)),
+            Message::Nothing => {}
+        }
+        None
     }
 
     /// What a status says that is none of success.
@@ -214,7 +228,7 @@ impl Shared {
         }
         let Ok(bytes) = self.whole(body, MAX_REFUSAL).await else { return Failure::Status(status) };
         self.place.keep(connection);
-        message::read_error(&bytes).map_or(Failure::Status(status), Failure::Refused)
+        read_error(&bytes).map_or(Failure::Status(status), Failure::Refused)
     }
 
     async fn whole(&self, body: Incoming, most: usize) -> Result<Bytes, Failure> {

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::message::{self, Failure};
 use super::pending::ProgressSink;
+use super::reader::Reader;
 use crate::tool::mirrored::{Mirrored, encoded};
 use exchange::{Asked, SESSION};
 use place::Body;
@@ -54,6 +55,7 @@ struct Shared {
     /// Bytes of a message.
     most: usize,
     handle: Handle,
+    reader: Reader,
     /// Hears that the list of tools has changed.
     changed: Arc<Notify>,
     last: AtomicU64,
@@ -84,6 +86,7 @@ impl Http {
             place,
             most,
             handle,
+            reader: Reader::default(),
             changed,
             last: AtomicU64::new(0),
             state: Mutex::default(),

@@ -12,7 +12,7 @@ use crate::call::{CallError, ErrorKind, Returned};
 use crate::limits::{EffectiveLimits, Limit, advice};
 use crate::tool::mirrored::Mirrored;
 use crate::tool::remote::RemoteBody;
-use crate::tool::remote::message::Failure;
+use crate::tool::remote::message::{Failure, MAX_VALUES};
 use crate::tool::remote::pending::ProgressSink;
 use crate::tool::remote::result::{refused, returned};
 
@@ -82,6 +82,7 @@ impl Server {
                 Ok(refused(&error))
             }
             Err(Failure::TooLong) => Err(too_long(limits)),
+            Err(Failure::TooMuch) => Err(too_much()),
             Err(Failure::Unreadable) => {
                 let message = "the tool's server gave no result that can be read";
                 Err(CallError::new(ErrorKind::ToolError, message))
@@ -128,4 +129,13 @@ fn too_long(limits: &EffectiveLimits) -> CallError {
     let hit = limits.hit(Limit::ResultBytes, allowed.saturating_add(1));
     let message = format!("the result is larger than {}; ask for a smaller part", hit.allowed);
     CallError::new(ErrorKind::ResultTooLarge, message).help(advice(&hit)).limit(hit)
+}
+
+fn too_much() -> CallError {
+    let message = format!(
+        "the result has too many values: they take more than {} MiB of memory; ask for a smaller part",
+        MAX_VALUES >> 20
+    );
+    let help = "that is the most for a result of another server, whatever `result_bytes` allows";
+    CallError::new(ErrorKind::ResultTooLarge, message).help(help)
 }

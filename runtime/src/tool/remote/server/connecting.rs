@@ -7,15 +7,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::listing::follow;
-use super::{Server, State};
+use super::{SHUTTING_DOWN, Server, State};
 use crate::tool::remote::client::Client;
 use crate::tool::remote::link::Link;
 
 /// The longest pause before a server is started again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// Why nothing is opened any more.
-const SHUTTING_DOWN: &str = "the runtime is shutting down";
 
 impl Server {
     /// Starts it and asks for its tools, unless it was reached meanwhile. Must be awaited on the reactor.
@@ -110,6 +107,8 @@ impl Server {
             }
         };
         let client = Arc::new(client);
+        // Before anybody can call it: it may have come back as another.
+        self.note(self.heard(definitions).await?);
         if !self.begun(&client) {
             drop(client);
             if let Some(gone) = gone {
@@ -117,7 +116,6 @@ impl Server {
             }
             return Err(SHUTTING_DOWN.to_owned());
         }
-        self.note(definitions);
         tokio::spawn(follow(Arc::downgrade(self), Arc::downgrade(&client), Arc::clone(&changed)));
         tokio::spawn(async move { client.subscribe(&changed).await });
         Ok(())

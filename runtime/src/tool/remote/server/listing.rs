@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::Server;
+use super::pace::Pace;
+use super::{SHUTTING_DOWN, Server};
 use crate::policy::Digest;
 use crate::tool::remote::catalog::Listing;
 use crate::tool::remote::client::Client;
@@ -15,8 +16,11 @@ use crate::tool::remote::client::Client;
 /// The shortest pause before one is tried again that was not there at the start.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Changes of a list that follow each other this closely are one.
-const TOGETHER: Duration = Duration::from_millis(250);
+/// What a server has offered, with the number of when it was heard among all such.
+pub(super) struct Heard {
+    number: u64,
+    listing: Listing,
+}
 
 impl Server {
     /// What it offered last; nothing as long as it was never reached.
@@ -46,7 +50,7 @@ impl Server {
         let late =
             || format!("it did not name its tools within {}", humantime::format_duration(self.start_timeout));
         let definitions = tokio::time::timeout(self.start_timeout, client.list()).await;
-        self.note(definitions.unwrap_or_else(|_| Err(late()))?);
+        self.note(self.heard(definitions.unwrap_or_else(|_| Err(late()))?).await?);
         Ok(())
     }
 
@@ -88,15 +92,44 @@ impl Server {
         !self.is_taken.swap(true, Ordering::Relaxed)
     }
 
-    /// Keeps what it offers, and tells if that is another offer.
-    pub(super) fn note(&self, definitions: Vec<serde_json::Value>) {
-        let listing = Arc::new(Listing::of(
-            &self.name,
-            definitions,
-            self.reach.has_headers(),
-            self.redactor().map(Arc::as_ref),
-        ));
-        let before = self.state().listing.replace(Arc::clone(&listing));
+    /// What it offers by these definitions, whose schemas take as long to compile as it likes, so that nobody waits for that
+    /// on the reactor.
+    ///
+    /// # Errors
+    /// When the runtime is shutting down.
+    pub(super) async fn heard(
+        self: &Arc<Self>,
+        definitions: Vec<serde_json::Value>,
+    ) -> Result<Heard, String> {
+        let number = {
+            let mut state = self.state();
+            state.heard += 1;
+            state.heard
+        };
+        let server = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || {
+            Listing::of(
+                &server.name,
+                definitions,
+                server.reach.has_headers(),
+                server.redactor().map(Arc::as_ref),
+            )
+        });
+        let listing = reading.await.map_err(|_| SHUTTING_DOWN.to_owned())?;
+        Ok(Heard { number, listing })
+    }
+
+    /// Keeps what it offers unless it has said something else since, and tells if that is another offer.
+    pub(super) fn note(&self, heard: Heard) {
+        let listing = Arc::new(heard.listing);
+        let before = {
+            let mut state = self.state();
+            if state.noted > heard.number {
+                return;
+            }
+            state.noted = heard.number;
+            state.listing.replace(Arc::clone(&listing))
+        };
         if before.is_none_or(|before| before.identities != listing.identities)
             && let Some(teller) = self.teller.get()
         {
@@ -107,15 +140,19 @@ impl Server {
 
 /// Asks for the tools again whenever they have changed, as long as the connection lasts.
 pub(super) async fn follow(server: Weak<Server>, client: Weak<Client>, changed: Arc<Notify>) {
+    let mut pace = Pace::default();
     loop {
+        let begun = Instant::now();
         changed.notified().await;
-        tokio::time::sleep(TOGETHER).await;
+        tokio::time::sleep(pace.after(begun.elapsed())).await;
         let (Some(server), Some(client)) = (server.upgrade(), client.upgrade()) else { return };
         if client.link.closed().is_some() {
             return;
         }
-        if let Ok(Ok(definitions)) = tokio::time::timeout(server.start_timeout, client.list()).await {
-            server.note(definitions);
+        if let Ok(Ok(definitions)) = tokio::time::timeout(server.start_timeout, client.list()).await
+            && let Ok(heard) = server.heard(definitions).await
+        {
+            server.note(heard);
         }
     }
 }
