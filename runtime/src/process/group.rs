@@ -18,8 +18,8 @@ const PAUSE: Duration = Duration::from_micros(500);
 /// How long a process that exits waits for the groups that it has dropped: longer than the rounds of all that one call has.
 const EXITING: Duration = Duration::from_secs(1);
 
-/// How many groups are being killed, and who waits for them.
-static KILLING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+/// The leaders of the groups that are being killed, none of which is reaped before it is killed; and who waits for them.
+static KILLING: (Mutex<Vec<Option<Pid>>>, Condvar) = (Mutex::new(Vec::new()), Condvar::new());
 
 /// A program with its process group; dropping it ends both, moments later.
 pub(crate) struct Group(Option<Child>);
@@ -58,12 +58,13 @@ impl Drop for Group {
     fn drop(&mut self) {
         let Some(child) = self.0.take() else { return };
         // Killing takes pauses, and whoever drops a call may be driving others.
-        let killing = Killing::begin();
+        let leader = pid(&child);
+        let killing = Killing::begin(leader);
         let child = Arc::new(Mutex::new(Some(child)));
         let theirs = Arc::clone(&child);
         let work = move || end(&theirs, killing);
         if std::thread::Builder::new().name("toolcell-reaper".to_owned()).spawn(work).is_err() {
-            end(&child, Killing::begin());
+            end(&child, Killing::begin(leader));
         }
     }
 }
@@ -77,28 +78,35 @@ fn end(child: &Mutex<Option<Child>>, killing: Killing) {
 }
 
 /// Counts while a group is being killed.
-struct Killing(());
+struct Killing(Option<Pid>);
 
 impl Killing {
-    fn begin() -> Self {
-        *KILLING.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        Self(())
+    fn begin(leader: Option<Pid>) -> Self {
+        KILLING.0.lock().unwrap_or_else(PoisonError::into_inner).push(leader);
+        Self(leader)
     }
 }
 
 impl Drop for Killing {
     fn drop(&mut self) {
-        let mut count = KILLING.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *count = count.saturating_sub(1);
+        let mut leaders = KILLING.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = leaders.iter().position(|leader| *leader == self.0) {
+            leaders.swap_remove(at);
+        }
         KILLING.1.notify_all();
     }
 }
 
-/// Waits until the programs of all calls, hooks and servers that were dropped are killed, at most for a second. A process
-/// that is about to exit calls it: what it leaves sooner may leave some of these behind.
+/// Waits until the programs of all calls, hooks and servers that were dropped are killed, at most for a second; then kills
+/// what is left of their groups. A process that is about to exit calls it: what it leaves sooner may leave some of these behind,
+/// stopped. The end of a [`Runtime`](crate::Runtime) does it by itself.
 pub fn wait_for_killed() {
-    let count = KILLING.0.lock().unwrap_or_else(PoisonError::into_inner);
-    drop(KILLING.1.wait_timeout_while(count, EXITING, |count| *count > 0));
+    let leaders = KILLING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let waited = KILLING.1.wait_timeout_while(leaders, EXITING, |leaders| !leaders.is_empty());
+    let (leaders, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    for leader in leaders.iter().flatten() {
+        let _ = kill_process_group(*leader, Signal::KILL);
+    }
 }
 
 /// Kills everything in the group of `leader`, which must not have been reaped, and what left the group and is still below

@@ -101,6 +101,8 @@ impl Drop for Shared {
         // Whoever is opening one holds it.
         let terms = self.terms.get_mut().unwrap_or_else(PoisonError::into_inner);
         terms.loading.running.close();
+        // A process that ends with its runtime leaves no server behind.
+        crate::process::wait_for_killed();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Connections: taken, bounded, and let go in order.
 
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -20,7 +20,7 @@ use super::door::{Door, HttpAccess};
 use super::guard::Guard;
 use super::instances::Instances;
 use super::metrics::Metrics;
-use super::newcomers::Newcomers;
+use super::newcomers::{Newcomer, Newcomers};
 use super::patience::Patient;
 use super::sessions::Sessions;
 use super::tokens::Tokens;
@@ -263,7 +263,9 @@ async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connec
                     if is_taken {
                         server.newcomers.make_room();
                     }
-                    connections.spawn(connection(Arc::clone(server), stream, from.ip()));
+                    // Here, so that those to come find it among those that may give way.
+                    let newcomer = server.newcomers.enter(from.ip());
+                    connections.spawn(connection(Arc::clone(server), stream, newcomer));
                 }
                 Err(_) => sleep(EXHAUSTED).await,
             },
@@ -275,12 +277,11 @@ fn count(setting: u32) -> usize {
     usize::try_from(setting).unwrap_or(Semaphore::MAX_PERMITS)
 }
 
-async fn connection(server: Arc<Server>, stream: TcpStream, from: IpAddr) {
+async fn connection(server: Arc<Server>, stream: TcpStream, newcomer: Arc<Newcomer>) {
     let _counted = Counted::new(&server);
     // Answers are small, and each is waited for.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, server.settings.write_timeout);
-    let newcomer = server.newcomers.enter(from);
     let service = service_fn(|request| Arc::clone(&server).respond(request, Arc::clone(&newcomer)));
     let mut builder = http1::Builder::new();
     builder
@@ -352,7 +353,10 @@ async fn turn_away(server: &Arc<Server>, listener: &tokio::net::TcpListener, lat
         tokio::select! {
             Some(_) = late.join_next() => {}
             accepted = listener.accept(), if !is_full => match accepted {
-                Ok((stream, from)) => drop(late.spawn(connection(Arc::clone(server), stream, from.ip()))),
+                Ok((stream, from)) => {
+                    let newcomer = server.newcomers.enter(from.ip());
+                    late.spawn(connection(Arc::clone(server), stream, newcomer));
+                }
                 Err(_) => sleep(EXHAUSTED).await,
             },
         }
