@@ -285,7 +285,14 @@ fn answered(stream: &mut std::net::TcpStream, request: &[u8]) {
 #[test]
 fn connections_beyond_those_that_are_served_wait_while_calls_run_on_all() {
     let line = CommandLine::new();
-    let server = serving(&line, "[server]\nconnections = 2\n");
+    // A connection whose request has not been read yet is one on which nothing is asked.
+    let begun = line.folder().join("begun");
+    let script =
+        line.write("note.sh", format!("#!/bin/sh\ncat > /dev/null\necho begun >> {}\n", begun.display()));
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let hook =
+        "[[hook]]\nuse = \"command\"\ncommand = [\"./note.sh\"]\non = [\"pre\"]\ntools = [\"sleep\"]\n";
+    let server = serving(&line, &format!("[server]\nconnections = 2\n{hook}"));
     let request = echo(1).bytes(&server.address);
     let call = json!({ "name": "sleep", "arguments": { "ms": 60_000 } });
     let sleeping = HttpRequest::current(1, "tools/call", call, json!({})).bytes(&server.address);
@@ -295,7 +302,18 @@ fn connections_beyond_those_that_are_served_wait_while_calls_run_on_all() {
         stream.write_all(&sleeping).unwrap();
         stream
     };
-    let (first, second) = (calling(), calling());
+    let calls = || std::fs::read_to_string(&begun).unwrap_or_default().lines().count();
+    let has_begun = |count: usize| {
+        let since = Instant::now();
+        while calls() < count {
+            assert!(since.elapsed() < Duration::from_secs(60), "call {count} never begins");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let first = calling();
+    has_begun(1);
+    let second = calling();
+    has_begun(2);
     let third = server.connect();
     let mut sending = third.try_clone().unwrap();
     sending.write_all(&request).unwrap();
