@@ -1,5 +1,8 @@
 //! State: kept as long as it is granted, for its component and scope alone, while there is room.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 use toolcell::config::Folders;
 use toolcell::policy::StateScope;
@@ -185,7 +188,7 @@ fn several_processes_count_together() {
     let count =
         ["call", "keep_increment", arguments, "--component", probe, "--state", "persistent", "--json"];
     assert_eq!(line.run(&count).json()["structured"]["result"], 25);
-    let spawn = |_| line.command(&count).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let spawn = |_| line.command(&count).stdout(Stdio::null()).spawn().unwrap();
     let mut children: Vec<_> = (0..6).map(spawn).collect();
     for child in &mut children {
         assert!(child.wait().unwrap().success());
@@ -230,6 +233,52 @@ fn the_command_line_and_the_configuration_grant_state() {
         "{}",
         checked.stdout
     );
+}
+
+#[test]
+fn processes_that_keep_values_beside_each_other_lose_none() {
+    const EACH: usize = 150;
+    let line = CommandLine::new();
+    let probe = guest("probe");
+    line.write(
+        "toolcell.toml",
+        format!("[component.probe]\npath = \"{}\"\ngrant.state = \"persistent\"\n", probe.display()),
+    );
+    // Several calls at a time in each, which open and close the file while others use it.
+    let started: Vec<_> = (0..2)
+        .map(|process| {
+            let mut command = line.command(&["jsonl", "--config", "toolcell.toml"]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut input = child.stdin.take().unwrap();
+            let writing = std::thread::spawn(move || {
+                for number in 0..EACH {
+                    let arguments =
+                        json!({ "bucket": "b", "key": format!("{process} {number}"), "value": "v" });
+                    let call =
+                        json!({ "type": "call", "id": number, "name": "keep_set", "arguments": arguments });
+                    writeln!(input, "{call}").unwrap();
+                }
+            });
+            (child, writing)
+        })
+        .collect();
+    let mut kept = 0;
+    for (child, writing) in started {
+        writing.join().unwrap();
+        let ended = child.wait_with_output().unwrap();
+        for reply in String::from_utf8(ended.stdout).unwrap().lines() {
+            let reply: Value = serde_json::from_str(reply).unwrap();
+            if reply["type"] == "result" {
+                // One that had to wait for too long is told so, and nothing else may go wrong.
+                let error = &reply["outcome"]["error"];
+                assert!(error.is_null() || error.to_string().contains("busy"), "{reply}");
+                kept += usize::from(error.is_null());
+            }
+        }
+    }
+    let listed = line.run(&["state", "list"]).stdout;
+    assert!(kept > EACH, "{kept}");
+    assert!(listed.starts_with(&format!("probe, persistent: {kept} values,")), "{kept} were kept: {listed}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Values that outlive their call: one SQLite file for each component, opened by each call that needs it.
 
 use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,9 +64,12 @@ impl File {
             // The paths of our own folders are none of the guest's business.
             ensure_private(folder).map_err(|_| failed("its folder is not there for us alone"))?;
         }
-        // Made before it is opened, so that it and what is put beside it are for their owner alone.
-        let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-        made.map_err(|error| KeepError::Failed(error.kind().to_string()))?;
+        // Made before it is opened, so that it and what is put beside it are for their owner alone. One that is there is never
+        // opened here: to close it would end the locks of every other connection that this process has to it.
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => drop(made.map_err(|error| KeepError::Failed(error.kind().to_string()))?),
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;

@@ -128,8 +128,11 @@ fn refused_rewrite(name: &str, error: &CallError) -> CallError {
         .help(format!("hook `{name}` changed the arguments: {}", error.message))
 }
 
-/// Step 6, as far as rules decide it. Where a path leads may take long to find out, so that is done on a thread that
-/// may wait.
+/// Values of arguments up to which rules are held against them where the call is polled: about a tenth of a millisecond for each rule.
+const MANY: usize = 1_000;
+
+/// Step 6, as far as rules decide it. Where a path leads may take long to find out, and so may many values, so that is done
+/// on a thread that may wait.
 pub(super) async fn by_rules(
     shared: &Shared,
     whole: &Whole<'_>,
@@ -137,21 +140,45 @@ pub(super) async fn by_rules(
     original: &Value,
     last: &Value,
 ) -> Result<Decision, CallError> {
-    let Some(dirs) = placed.tool.dirs().filter(|dirs| placed.rules.needs_paths() && !dirs.is_empty()) else {
+    let dirs = placed.tool.dirs().filter(|dirs| placed.rules.needs_paths() && !dirs.is_empty());
+    if dirs.is_none() && !has_more_values(original, MANY) && !has_more_values(last, MANY) {
         return Ok(placed.rules.decide(original, last, &NoPaths));
-    };
-    let (deciding, dirs) = (Arc::clone(placed), Arc::clone(dirs));
+    }
+    let (deciding, dirs) = (Arc::clone(placed), dirs.cloned());
     let (original, last) = (original.clone(), last.clone());
-    let running = shared
-        .sandbox
-        .handle()
-        .spawn_blocking(move || deciding.rules.decide(&original, &last, dirs.as_ref()));
+    let running = shared.sandbox.handle().spawn_blocking(move || match dirs {
+        Some(dirs) => deciding.rules.decide(&original, &last, dirs.as_ref()),
+        None => deciding.rules.decide(&original, &last, &NoPaths),
+    });
     let done = async {
         running
             .await
             .map_err(|_| CallError::new(ErrorKind::Internal, "the rules could not be held against the call"))
     };
     whole.within_anywhere(done).await
+}
+
+/// Whether there are more values in one than `most`, itself not counted. Looks at no more than that.
+fn has_more_values(value: &Value, most: usize) -> bool {
+    let mut open = vec![value];
+    let mut count = 0_usize;
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => {
+                count = count.saturating_add(items.len());
+                open.extend(items.iter().take(most).filter(|item| item.is_array() || item.is_object()));
+            }
+            Value::Object(members) => {
+                count = count.saturating_add(members.len());
+                open.extend(members.values().take(most).filter(|item| item.is_array() || item.is_object()));
+            }
+            _ => {}
+        }
+        if count > most {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a decision of the rules makes of a call: an error if it is refused, else the wishes to ask.

@@ -49,15 +49,18 @@ impl Number {
     }
 }
 
-/// Every way, each of them in a JSON string too, and JSON in the commonest ones.
+/// Every way, each of them in a JSON string and in markup too, and JSON in the commonest ones.
 pub(super) fn nested(text: &str) -> BTreeSet<String> {
     let mut all = once(text);
     let in_json: Vec<String> = all.iter().flat_map(|written| json::of_markup(written)).collect();
     let of_json = json::common(text);
     let of_json: Vec<String> =
         of_json.iter().flat_map(|json| QUOTES.map(|quotes| named(json, quotes, FURTHER[0], None))).collect();
+    // As feeds have pages in them: what is left of the first time is the ampersands.
+    let twice: Vec<String> = all.iter().map(|written| written.replace('&', "&amp;")).collect();
     all.extend(in_json);
     all.extend(of_json);
+    all.extend(twice);
     all
 }
 

@@ -21,7 +21,11 @@ pub(super) enum Ways {
 /// Every spelling that is looked for of a secret and of what is one in it.
 pub(super) fn spellings(secret: &str, ways: Ways) -> BTreeSet<Vec<u8>> {
     // What is around it gets lost on the way, and what encodes it with that encodes it.
-    let trimmed = secret.trim_matches(|letter: char| letter.is_ascii_whitespace());
+    // Spaces of every script, and those without a width.
+    let is_space = |letter: char| {
+        letter.is_whitespace() || matches!(letter, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+    };
+    let trimmed = secret.trim_matches(is_space);
     let secret = if trimmed.len() < SHORTEST { secret } else { trimmed };
     let mut all = whole(secret, ways);
     parts::credentials(secret).iter().for_each(|credential| all.append(&mut whole(credential, ways)));
@@ -151,7 +155,9 @@ fn url(text: &str) -> BTreeSet<Vec<u8>> {
         for kept in UNESCAPED {
             all.insert(percent(text.as_bytes(), kept, lower));
         }
-        all.insert(percent(text.as_bytes(), UNESCAPED_IN_FORMS, lower).into_iter().map(plus).collect());
+        for kept in UNESCAPED_IN_FORMS {
+            all.insert(percent(text.as_bytes(), kept, lower).into_iter().map(plus).collect());
+        }
     }
     let again = |once: &Vec<u8>| percent(once, UNESCAPED[0], false);
     let twice: Vec<Vec<u8>> = all.iter().map(again).collect();
@@ -170,8 +176,8 @@ fn signs_escaped(once: &[u8]) -> Vec<u8> {
 /// What libraries leave as it is beside letters and digits: RFC 3986, JavaScript's two, `curl`'s path, nothing.
 const UNESCAPED: [&[u8]; 5] = [b"-._~", b"-._~!*'()", b"-._~!*'();/?:@&=+$,#", b"-._~/", b""];
 
-/// The same for forms, where a space is a plus.
-const UNESCAPED_IN_FORMS: &[u8] = b"-._* ";
+/// The same for forms, where a space is a plus: browsers', and those of Python and Go.
+const UNESCAPED_IN_FORMS: [&[u8]; 2] = [b"-._* ", b"-._~ "];
 
 fn plus(byte: u8) -> u8 {
     if byte == b' ' { b'+' } else { byte }

@@ -54,6 +54,21 @@ fn no_spelling_of_any_planted_secret_survives() {
 }
 
 #[test]
+fn what_is_escaped_again_or_as_a_form_is_found_and_without_the_spaces_around_it() {
+    for (secret, shown) in [
+        ("AT&T-secret-12345", "AT&amp;amp;T-secret-12345"),
+        ("x>y-secret-12345'", "x&amp;gt;y-secret-12345&amp;#39;"),
+        ("my *pass phrase* 77", "my+%2Apass+phrase%2A+77"),
+        ("tilde~ pass phrase", "tilde~+pass+phrase"),
+        ("\u{a0}token-12345678\u{3000}", "token-12345678"),
+        ("\u{200b}token-12345678\u{feff}", "token-12345678"),
+    ] {
+        let redactor = redactor(&[("key", secret)]);
+        assert_eq!(redactor.text(&format!("a {shown} b")), "a [redacted:key] b", "{secret:?}");
+    }
+}
+
+#[test]
 fn overlapping_and_repeating_secrets_leave_nothing() {
     let overlapping = redactor(&[("one", "abcdefgh"), ("two", "efghijklmn")]);
     assert_eq!(overlapping.text("x abcdefghijklmn y"), "x [redacted:two] y");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::path::{PathPattern, Remembered, fold};
 use super::relative::{RelativePattern, relative};
-use super::same::{is_same, texts};
+use super::same::{any_text, is_same};
 
 /// Memory of a compiled expression: an operator's own, so this only stops a slip such as `(a{1000}){1000}`.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
@@ -189,10 +189,10 @@ impl Compiled {
             (Self::Regex(regex), Value::String(text)) => regex.is_match(text),
             // A tool may write a number as text; how is uncertain, so that it never allows.
             (Self::Glob { exact, .. }, _) => {
-                reading == Reading::Wide && texts(value).iter().any(|text| exact.is_match(text))
+                reading == Reading::Wide && any_text(value, |text| exact.is_match(text))
             }
             (Self::Regex(regex), _) => {
-                reading == Reading::Wide && texts(value).iter().any(|text| regex.is_match(text))
+                reading == Reading::Wide && any_text(value, |text| regex.is_match(text))
             }
             _ => false,
         }

@@ -51,9 +51,27 @@ fn exact(number: &Number) -> Option<f64> {
     (number.is_f64() || digits().0 == digits().1).then_some(float)
 }
 
+/// Integers up to here are floats exactly, and are written without an exponent.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// Whether a number or a boolean is so in one of the ways in which it may be written as [`texts`].
+pub(super) fn any_text(value: &Value, is: impl Fn(&str) -> bool) -> bool {
+    match value.as_i64().filter(|integer| integer.unsigned_abs() <= MAX_EXACT) {
+        // Most numbers, of which a list may have a million.
+        Some(integer) => {
+            let mut text = integer.to_string();
+            is(&text) || {
+                text.push_str(".0");
+                is(&text)
+            }
+        }
+        None => texts(value).iter().any(|text| is(text)),
+    }
+}
+
 /// How a number or a boolean may be written as text; a whole number with and without a fraction, a large one with and
 /// without an exponent.
-pub(super) fn texts(value: &Value) -> Vec<String> {
+fn texts(value: &Value) -> Vec<String> {
     let mut texts = match value {
         Value::Bool(_) => vec![value.to_string()],
         Value::Number(number) => match exact(number) {

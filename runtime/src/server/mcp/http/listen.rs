@@ -40,6 +40,9 @@ const MAX_HEADERS: usize = 32 << 10;
 /// How often sessions are looked at for those that nobody uses.
 const SWEEP: Duration = Duration::from_secs(5);
 
+/// How often to look whether there is room for one that waits.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// How long to wait where the operating system has no descriptor for another connection.
 const EXHAUSTED: Duration = Duration::from_millis(100);
 
@@ -248,25 +251,26 @@ impl HttpServer {
 async fn accept(server: &Arc<Server>, listener: &tokio::net::TcpListener, connections: &mut JoinSet<()>) {
     let most = count(server.settings.connections);
     let mut sweep = interval(SWEEP);
+    // One for which there is no room yet.
+    let mut waiting: Option<(TcpStream, SocketAddr)> = None;
     loop {
         // Whoever was told to leave is as good as gone.
         let is_taken = connections.len().saturating_sub(server.newcomers.leaving()) >= most;
-        let is_full = is_taken && !server.newcomers.are_there();
+        let is_there_room = waiting.is_some() && (!is_taken || server.newcomers.make_room());
+        if let Some((stream, from)) = waiting.take_if(|_| is_there_room) {
+            // Here, so that those to come find it among those that may give way.
+            let newcomer = server.newcomers.enter(from.ip());
+            connections.spawn(connection(Arc::clone(server), stream, newcomer));
+        }
         tokio::select! {
             biased;
             () = server.stop.cancelled() => return,
             Some(_) = connections.join_next() => {}
             _ = sweep.tick() => server.sessions.sweep(),
+            () = sleep(LOOK), if waiting.is_some() => {}
             // Those beyond wait at the operating system's door, while calls run on all that there are.
-            accepted = listener.accept(), if !is_full => match accepted {
-                Ok((stream, from)) => {
-                    if is_taken {
-                        server.newcomers.make_room();
-                    }
-                    // Here, so that those to come find it among those that may give way.
-                    let newcomer = server.newcomers.enter(from.ip());
-                    connections.spawn(connection(Arc::clone(server), stream, newcomer));
-                }
+            accepted = listener.accept(), if waiting.is_none() => match accepted {
+                Ok(accepted) => waiting = Some(accepted),
                 Err(_) => sleep(EXHAUSTED).await,
             },
         }

@@ -90,11 +90,6 @@ impl Newcomers {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// Whether one could leave.
-    pub fn are_there(&self) -> bool {
-        !self.waiting().is_empty() || self.spare().is_some()
-    }
-
     /// A request on the connection has shown that it is of `principal`.
     pub fn know(&self, newcomer: &Arc<Newcomer>, principal: Option<&str>) {
         if newcomer.owner.set(principal.map(str::to_owned)).is_ok() {
@@ -238,9 +233,8 @@ mod tests {
         assert_eq!(newcomers.leaving(), 1);
         drop(second);
         assert_eq!(newcomers.leaving(), 0);
-        assert!(newcomers.are_there());
         drop(third);
-        assert!(!newcomers.are_there() && !newcomers.make_room(), "a call runs on the other");
+        assert!(!newcomers.make_room(), "a call runs on the other");
         assert!(!has_left(&first));
         drop(visit);
         assert!(newcomers.make_room() && has_left(&first), "nothing is asked on it");
@@ -263,7 +257,7 @@ mod tests {
         assert!(!has_left(&all[0]) && !has_left(&idle));
         // One each: that on which nothing is asked, whosever it is.
         assert!(newcomers.make_room() && has_left(&idle) && !has_left(&all[0]));
-        assert!(!newcomers.are_there());
+        assert!(!newcomers.make_room());
         drop((calling, listening));
     }
 
