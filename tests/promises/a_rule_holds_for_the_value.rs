@@ -226,7 +226,10 @@ async fn a_number_is_held_against_a_rule_however_a_tool_without_types_reads_it()
             assert_eq!(kind(&runtime, "del", &format!("{{\"{name}\":14.0}}")).await, None);
         }
     }
-    assert!(!server.seen().iter().any(|message| message.to_string().contains("13")), "none of them was sent");
+    for message in server.seen() {
+        let arguments = &message["params"]["arguments"];
+        assert!(!arguments.to_string().contains("13"), "none of them was sent: {message}");
+    }
     let runtime = built(remote());
     let outcome = say(&runtime, "del", r#"{"id":1.5e1,"ratio":2.0}"#).await;
     assert_eq!(outcome.repaired.iter().map(|repair| repair.path.as_str()).collect::<Vec<_>>(), ["/id"]);
