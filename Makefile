@@ -17,7 +17,12 @@ TOOLS := guest-tools/dist/files.wasm
 PYTHON := guest-tools/dist/python.wasm
 PROBES := tests/guests/dist/probe.wasm
 
-.PHONY: help build guests guests-python run test lint bench doc clean
+# What packages hold is of the profile of releases, or with `PROFILE=dev` of that of the tests, which is there sooner.
+PROFILE := release
+PACKAGE := $(TARGET_DIR)/release/package
+PACKAGES := $(TARGET_DIR)/packages
+
+.PHONY: help build guests guests-python run test lint bench doc static deb wheel check-packages clean
 
 help: ## lists these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 15
@@ -77,6 +82,25 @@ doc: guests ## builds the crates' documentation, and the book where mdbook is in
 	cargo doc --locked --workspace --no-deps
 	@if command -v mdbook >/dev/null; then mdbook build docs --dest-dir $(TARGET_DIR)/book; \
 	else echo "mdbook is not installed (cargo install mdbook --locked): the book is not built" >&2; fi
+
+static: guests guests-python ## builds a program that links to nothing of the system, and what lies beside it
+	cargo rustc --locked --package toolcell --bin toolcell --profile $(PROFILE) -- --codegen target-feature=+crt-static
+	rm -rf $(PACKAGE)
+	install -D --strip --mode 755 $(TARGET_DIR)/$(PROFILE:dev=debug)/toolcell $(PACKAGE)/bin/toolcell
+	install -D --mode 644 $(PYTHON) $(PACKAGE)/lib/toolcell/python.wasm
+	cd $(PACKAGE) && mkdir -p share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d && \
+	bin/toolcell completions bash >share/bash-completion/completions/toolcell && \
+	bin/toolcell completions zsh >share/zsh/vendor-completions/_toolcell && \
+	bin/toolcell completions fish >share/fish/vendor_completions.d/toolcell.fish
+
+deb: static ## makes a package of Debian's of that (needs cargo-deb)
+	cargo deb --locked --no-build --no-strip --package toolcell --output $(PACKAGES)/
+
+wheel: static ## makes a package of Python's of that, for `uvx toolcell`
+	TOOLCELL_PACKAGE=$(PACKAGE) python3 -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir $(PACKAGES) runtime/wheel
+
+check-packages: deb wheel ## installs each package once, and the program by cargo, and runs it (as root by dpkg)
+	tests/packages.sh $(PACKAGE) $(PACKAGES) $(PROFILE)
 
 clean: ## removes everything that was built
 	cargo clean

@@ -60,6 +60,7 @@ def tools() -> None:
         for part in toolcell.schemas(schema):
             keys = part.get("properties", {})
             assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}", key) for key in keys), (name, keys)
+            assert ("type" in part) != ("anyOf" in part), (name, part)
             assert part.get("type") != "array" or "items" in part, (name, part)
             assert set(part.get("required", [])) <= set(keys), (name, part)
         transformed = _transformers.t_schema(client(toolcell.Wire()), copy.deepcopy(schema))

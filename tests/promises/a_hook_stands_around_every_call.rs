@@ -281,6 +281,9 @@ async fn a_replacement_must_be_what_the_output_schema_announces() {
     let data =
         replaced("echo_string", json!({"value": "x"}), Response::structured(json!({"result": "y"}))).await;
     assert_eq!((data.text().as_str(), data.structured), ("y", Some(json!({"result": "y"}))));
+    // A tool, or a hook for it, that chose data alone says it to those who read text alone.
+    let chosen = replaced("rich_output", json!({}), Response::structured(json!({"a": [1]}))).await;
+    assert_eq!((chosen.text().as_str(), chosen.structured), (r#"{"a":[1]}"#, Some(json!({"a": [1]}))));
     for unfit in [
         Response::structured(json!({"result": 7})),
         Response::structured(json!({"other": "y"})),

@@ -208,6 +208,96 @@ fn native() -> RuntimeBuilder {
 }
 
 #[tokio::test]
+async fn a_text_that_holds_what_a_tool_without_types_takes_is_that_to_rules_and_to_the_tool() {
+    let schema = json!({ "type": "object", "properties": {
+        "filter": { "type": "object" }, "ids": { "type": ["array", "null"], "items": { "type": "integer" } },
+        "level": { "enum": [1, 2] }, "note": { "type": "string" }, "free": {},
+        "both": { "anyOf": [{ "type": "string" }, { "type": "object" }] },
+        "inner": { "anyOf": [{ "type": "object", "properties": { "p": { "type": "object" } } }, { "type": "null" }] },
+    }, "additionalProperties": false });
+    let server = Scripted::new(&[json!({ "name": "del", "inputSchema": schema })]);
+    let remote = |more: &str| server.configured(&server.table("s", more));
+    let denying = Rule::deny("del").argument("filter.name", equals(json!("prod")));
+    let runtime = built(remote("").rule(denying));
+    let sent = |arguments: Value| {
+        let runtime = runtime.clone();
+        async move { say(&runtime, "del", &arguments.to_string()).await }
+    };
+    let denied = sent(json!({ "filter": r#"{"name": "prod"}"# })).await;
+    assert_eq!(denied.error.unwrap().kind, ErrorKind::Denied);
+    let given = json!({ "filter": r#"{"name":"dev"}"#, "ids": "[1,2.0]", "level": "2", "note": "{}", "free": "[1]",
+        "both": "{}", "inner": { "p": " {\"q\":[]} " } });
+    let outcome = sent(given).await;
+    assert_eq!(outcome.error, None);
+    let repaired: Vec<&str> = outcome.repaired.iter().map(|repair| repair.path.as_str()).collect();
+    assert_eq!(repaired, ["/filter", "/ids", "/inner/p", "/level", "/ids/1"]);
+    let got = server.seen().into_iter().rfind(|message| message["method"] == "tools/call").unwrap();
+    let expected = json!({ "filter": { "name": "dev" }, "ids": [1, 2], "level": 2, "note": "{}", "free": "[1]",
+        "both": "{}", "inner": { "p": { "q": [] } } });
+    assert_eq!(got["params"]["arguments"], expected);
+    for wrong in [
+        json!({ "filter": "[1]" }),
+        json!({ "filter": "{" }),
+        json!({ "filter": "{\"a\":1,\"a\":2}" }),
+        json!({ "filter": "null" }),
+        json!({ "ids": "[\"x\"]" }),
+        json!({ "level": "3" }),
+        json!({ "filter": "{}", "unknown": 1 }),
+        json!({ "filter": "\"{}\"" }),
+    ] {
+        let outcome = sent(wrong.clone()).await;
+        assert_eq!(outcome.error.as_ref().unwrap().kind, ErrorKind::InvalidArguments, "{wrong}");
+    }
+    let strict = built(remote("repair = \"off\""));
+    assert_eq!(kind(&strict, "del", r#"{"filter":"{}"}"#).await, Some(ErrorKind::InvalidArguments));
+}
+
+/// Many numbers take many rules long, but nobody else, and no longer than the call may.
+#[tokio::test]
+async fn what_takes_rules_long_keeps_nobody_else_waiting_and_ends_with_the_call() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Ids {
+        ids: Vec<u64>,
+    }
+    let many = || {
+        let tool =
+            NativeTool::new(
+                "many",
+                "Counts",
+                |Ids { ids }: Ids, _| async move { Ok::<_, String>(ids.len()) },
+            );
+        // No text of a number has a letter, which the expression finds out after all of its steps.
+        let slow = regex("^(?:[0-9]+[.]?)+x$");
+        (0..30).fold(builder().native(tool), |building, _| {
+            building.rule(Rule::deny("many").argument("ids", slow.clone()))
+        })
+    };
+    let arguments = format!("{{\"ids\":[{}1]}}", "123456789012345,".repeat(60_000));
+    let runtime = built(many());
+    let longest = std::sync::Arc::new(std::sync::Mutex::new(std::time::Duration::ZERO));
+    let watch = std::sync::Arc::clone(&longest);
+    let ticking = tokio::spawn(async move {
+        let mut last = std::time::Instant::now();
+        loop {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            let mut longest = watch.lock().unwrap();
+            *longest = longest.max(last.elapsed());
+            last = std::time::Instant::now();
+        }
+    });
+    let started = std::time::Instant::now();
+    assert_eq!(kind(&runtime, "many", &arguments).await, None);
+    let whole = started.elapsed();
+    ticking.abort();
+    let longest = *longest.lock().unwrap();
+    assert!(longest < whole / 3, "others waited {longest:?} of {whole:?}");
+    let timed = built(many().call_timeout(whole / 5));
+    let started = std::time::Instant::now();
+    assert_eq!(kind(&timed, "many", &arguments).await, Some(ErrorKind::Timeout));
+    assert!(started.elapsed() < whole / 5 * 4, "{:?} of {whole:?}", started.elapsed());
+}
+
+#[tokio::test]
 async fn a_number_is_held_against_a_rule_however_a_tool_without_types_reads_it() {
     let schema = json!({ "type": "object", "properties": {
         "id": { "type": "integer" }, "ratio": { "type": "number" },

@@ -24,7 +24,7 @@ use chapter::Chapter;
 /// Why a block is not run, and in how many blocks of the whole book that may be said.
 const REASONS: [(&str, usize); 3] = [
     // Gets programs from elsewhere, or compiles for minutes.
-    ("installs", 2),
+    ("installs", 3),
     // Belongs to a program of somebody else's, or needs a model's key.
     ("elsewhere", 2),
     // Serves until it is stopped.

@@ -250,11 +250,11 @@ fn one_of_several_worlds_is_chosen_by_name() {
 #[test]
 fn what_matches_no_tool_is_told() {
     let line = CommandLine::new();
-    let basics = "[component.b]\npath = \"builtin:basics\"\n";
+    let basics = "[component.b]\npath = \"builtin:basics\"\n[component.f]\npath = \"builtin:fetch\"\n";
     for (rule, told) in [
         (
             "tools = [\"ad\"]",
-            "toolcell.toml:3: `rule[0].tools[0]`: no tool matches `ad`; did you mean `add`?",
+            "toolcell.toml:5: `rule[0].tools[0]`: no tool matches `ad`; did you mean `add`?",
         ),
         ("tools = [\"add\", \"rm_*\"]", "`rule[0].tools[1]`: no tool matches `rm_*`"),
         ("component = \"basics\"", "`rule[0].component`: no component with tools matches `basics`"),
@@ -263,6 +263,10 @@ fn what_matches_no_tool_is_told() {
         (
             "tools = [\"echo\"]\narguments = { txt = \"*\" }",
             "`rule[0].arguments.txt`: no tool that it is for has such an argument; did you mean `text`?",
+        ),
+        (
+            "tools = [\"fetch\"]\narguments = { \"headers.nam\" = \"*\" }",
+            "`rule[0].arguments.headers.nam`: no tool that it is for has such an argument; did you mean `headers.name`?",
         ),
     ] {
         line.write("toolcell.toml", format!("{basics}[[rule]]\naction = \"deny\"\n{rule}\n"));

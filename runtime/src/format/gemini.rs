@@ -65,7 +65,10 @@ fn look(schema: &Value, found: &mut Vec<String>) {
 pub(super) fn gemini(schema: &Value) -> (Value, Vec<String>) {
     let mut schema = at(schema);
     let mut notes = Vec::new();
-    sound(&mut schema, &mut notes);
+    // What takes no arguments has no schema there.
+    if schema.get("properties").is_some() {
+        sound(&mut schema, &mut notes);
+    }
     (schema, notes)
 }
 
@@ -81,22 +84,20 @@ fn at(schema: &Value) -> Value {
         sentences.push(format!("In this order: {}.", types.join(", ")));
         schema.extend(words::any_of(&places).map(|items| ("items".to_owned(), items)));
     }
-    // An enumeration there is of text, and an object has properties.
+    // An enumeration there is of text.
     if let Some(Value::Array(words)) = schema.get("enum")
         && !words.iter().all(Value::is_string)
     {
+        let kind = words::common_type(words);
         let words: Vec<String> = words.iter().map(Value::to_string).collect();
         sentences.push(format!("One of {}.", words.join(", ")));
         schema.shift_remove("enum");
-    }
-    let has_properties = schema.get("properties").is_some_and(|all| *all != json!({}));
-    if schema.get("type").is_some_and(|kind| kind == "object") && !has_properties {
-        schema.shift_remove("type");
-        schema.shift_remove("properties");
-        sentences.push("An object.".to_owned());
+        if let Some(kind) = kind.filter(|_| !schema.contains_key("anyOf")) {
+            schema.entry("type").or_insert_with(|| kind.into());
+        }
     }
     words::describe(&mut schema, &sentences);
-    schema.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str()));
+    schema.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str()) || keyword == "additionalProperties");
     if let Some(items) = schema.get_mut("items") {
         *items = at(items);
     }

@@ -10,17 +10,31 @@ use super::words;
 pub(super) fn sound(schema: &mut Value, notes: &mut Vec<String>) {
     let Value::Object(keywords) = schema else { return };
     if let Some(Value::Array(choices)) = keywords.get_mut("anyOf") {
+        one_as_text(choices, notes);
+        if let [only] = choices.as_mut_slice() {
+            *schema = only.take();
+            return sound(schema, notes);
+        }
         return choices.iter_mut().for_each(|choice| sound(choice, notes));
     }
-    let kind = kind_of(keywords, notes);
-    required(keywords, notes);
-    if kind.is_some() {
-        keywords.retain(|keyword, _| concerns(keyword, kind.as_deref()));
+    let Some(mut kind) = kind_of(keywords, notes) else {
+        *schema = anything(keywords);
+        note(notes, "takes any value, of which gemini's schemas say text, number and boolean alone");
+        return;
+    };
+    if is_free(keywords) {
+        as_text(keywords);
+        note(
+            notes,
+            "has an object of any names, which gemini's schemas cannot say; it is one written as text",
+        );
+        "string".clone_into(&mut kind);
     }
+    required(keywords, notes);
+    keywords.retain(|keyword, _| keyword != "additionalProperties" && concerns(keyword, Some(&kind)));
     enumeration(keywords, notes);
-    if kind.as_deref() == Some("array") && keywords.get("items").is_none_or(|items| *items == json!({})) {
-        let any = json!({ "anyOf": [{ "type": "string" }, { "type": "number" }, { "type": "boolean" }] });
-        keywords.insert("items".to_owned(), any);
+    if kind == "array" && keywords.get("items").is_none_or(|items| *items == json!({})) {
+        keywords.insert("items".to_owned(), anything(&Map::new()));
         note(
             notes,
             "has a list of anything, which gemini's schemas cannot say; it is one of texts, numbers and booleans",
@@ -32,6 +46,54 @@ pub(super) fn sound(schema: &mut Value, notes: &mut Vec<String>) {
     if let Some(items) = keywords.get_mut("items") {
         sound(items, notes);
     }
+}
+
+/// Whether a schema is of objects whose properties it does not name.
+fn is_free(keywords: &Map<String, Value>) -> bool {
+    let has_properties = keywords.get("properties").is_some_and(|all| *all != json!({}));
+    keywords.get("type").is_some_and(|kind| kind == "object") && !has_properties
+}
+
+/// An object as the text of it, which the runtime reads where no text is taken.
+fn as_text(keywords: &mut Map<String, Value>) {
+    let values = keywords.get("additionalProperties").filter(|values| values.is_object());
+    let values = values.map(words::type_words).filter(|values| values != "any value");
+    let mut sentences = vec!["A JSON object, written as text.".to_owned()];
+    if let Some(Value::Array(names)) = keywords.shift_remove("required") {
+        let names: Vec<String> =
+            names.iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
+        sentences.extend((!names.is_empty()).then(|| format!("It needs {}.", names.join(", "))));
+    }
+    sentences.extend(values.map(|values| format!("Each of its values: {values}.")));
+    words::describe(keywords, &sentences);
+    keywords.insert("type".to_owned(), "string".into());
+}
+
+/// Leaves out objects that would be written as text where text is one of the choices: they would be taken for that.
+fn one_as_text(choices: &mut Vec<Value>, notes: &mut Vec<String>) {
+    let all = choices.len();
+    if choices.iter().any(|choice| choice["type"] == "string" || is_anything(choice)) {
+        choices.retain(|choice| !choice.as_object().is_some_and(is_free));
+    }
+    if choices.len() < all {
+        note(notes, "takes an object of any names or a text, of which gemini's schemas say the text alone");
+    }
+}
+
+fn is_anything(schema: &Value) -> bool {
+    let says = |keyword| schema.get(keyword).is_some();
+    !["type", "anyOf", "properties", "items", "enum"].into_iter().any(says)
+}
+
+/// What stands for a value of any type, under what is said of it.
+fn anything(said: &Map<String, Value>) -> Value {
+    let choices = ["string", "number", "boolean"].map(|kind| {
+        let concerning = said.iter().filter(|(keyword, _)| concerns(keyword, Some(kind)));
+        let mut choice = Map::from_iter([("type".to_owned(), kind.into())]);
+        choice.extend(concerning.map(|(keyword, value)| (keyword.clone(), value.clone())));
+        Value::Object(choice)
+    });
+    json!({ "anyOf": choices })
 }
 
 /// The type, where there is none that which its keywords are for.
@@ -104,6 +166,8 @@ fn note(notes: &mut Vec<String>, what: &str) {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
+    use proptest::prelude::*;
+
     use super::super::gemini::gemini;
     use super::super::lowered::lowered;
     use super::*;
@@ -147,9 +211,9 @@ mod tests {
                 json!({ "type": ["array", "object"], "items": { "type": "string" }, "minItems": 1 }),
                 json!({ "anyOf": [
                     { "type": "array", "items": { "type": "string" }, "minItems": 1 },
-                    { "description": "An object." },
+                    { "type": "string", "description": "A JSON object, written as text." },
                 ] }),
-                "",
+                "an object of any names",
             ),
             (
                 json!({ "type": ["string", "integer"], "pattern": "a", "minimum": 1 }),
@@ -185,8 +249,8 @@ mod tests {
             ),
             (
                 json!({ "type": "object", "required": ["y"] }),
-                json!({ "description": "An object. Also needs `y`." }),
-                "needs `y` without a schema",
+                json!({ "type": "string", "description": "A JSON object, written as text. It needs `y`." }),
+                "an object of any names",
             ),
             (
                 json!({ "type": "object", "properties": { "x": { "type": "string" }, "y": { "type": "string" } },
@@ -199,12 +263,128 @@ mod tests {
                 ] }),
                 "",
             ),
-            (json!({ "minimum": 1 }), json!({ "minimum": 1 }), ""),
+            (
+                json!({ "minimum": 1, "description": "D" }),
+                json!({ "anyOf": [{ "type": "string", "description": "D" },
+                    { "type": "number", "minimum": 1, "description": "D" }, { "type": "boolean", "description": "D" }] }),
+                "takes any value",
+            ),
+            (json!(true), any.clone(), "takes any value"),
+            (
+                json!({ "type": "object", "additionalProperties": { "type": "integer" } }),
+                json!({ "type": "string",
+                    "description": "A JSON object, written as text. Each of its values: integer." }),
+                "an object of any names",
+            ),
+            (
+                json!({ "type": ["object", "null"], "description": "D" }),
+                json!({ "type": "string", "nullable": true, "description": "D\nA JSON object, written as text." }),
+                "an object of any names",
+            ),
+            (
+                json!({ "type": "array", "items": { "type": "object" } }),
+                json!({ "type": "array", "items": { "type": "string", "description": "A JSON object, written as text." } }),
+                "an object of any names",
+            ),
+            (
+                json!({ "type": ["object", "string"], "description": "D" }),
+                json!({ "type": "string", "description": "D" }),
+                "an object of any names or a text",
+            ),
+            (json!({ "enum": [1, 2] }), json!({ "type": "integer", "description": "One of 1, 2." }), ""),
+            (json!({ "const": 1.5 }), json!({ "type": "number", "description": "One of 1.5." }), ""),
+            (
+                json!({ "type": "object", "properties": { "x": { "type": "string" } },
+                    "anyOf": [{ "type": "object", "required": ["x"] }, { "type": "object", "minProperties": 1 }] }),
+                json!({ "anyOf": [
+                    { "type": "object", "required": ["x"], "properties": { "x": { "type": "string" } } },
+                    { "type": "object", "properties": { "x": { "type": "string" } } },
+                ] }),
+                "",
+            ),
         ] {
             let (got, notes) = taken(property.clone());
             assert_eq!(got, expected, "{property}");
             assert_eq!(notes.len(), usize::from(!told.is_empty()), "{property}: {notes:?}");
             assert!(notes.iter().all(|note| note.contains(told)), "{property}: {notes:?}");
+        }
+    }
+    fn schemas() -> impl Strategy<Value = Value> {
+        let kind = || prop::sample::select(&["object", "array", "string", "integer", "boolean", "null"][..]);
+        let words = prop::sample::subsequence(
+            vec![json!(1), json!(2.5), json!(""), json!("a"), json!(null), json!([1]), json!({})],
+            0..4,
+        );
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            Just(json!({})),
+            kind().prop_map(|kind| json!({ "type": kind })),
+            prop::collection::vec(kind(), 0..3).prop_map(|kinds| json!({ "type": kinds })),
+            words.prop_map(|words| json!({ "enum": words })),
+            Just(json!({ "minimum": 1, "maxLength": 3, "required": ["x"] })),
+        ];
+        leaf.prop_recursive(4, 24, 4, move |inner| {
+            let choices = prop::collection::vec(inner.clone(), 0..3);
+            let members = prop::collection::btree_map("[a-c]", inner.clone(), 0..3);
+            (inner, choices, members, prop::option::of(kind()), 0..64_u32).prop_map(
+                |(inner, choices, members, kind, keywords)| {
+                    let all = [
+                        ("items", inner.clone()),
+                        ("anyOf", choices.clone().into()),
+                        ("properties", json!(members)),
+                        ("additionalProperties", inner),
+                        ("required", json!(["a", "x"])),
+                        ("prefixItems", choices.into()),
+                    ];
+                    let chosen = all.into_iter().enumerate().filter(|(at, _)| keywords >> at & 1 == 1);
+                    let kind = kind.map(|kind| ("type", kind.into()));
+                    let members = chosen.map(|(_, member)| member).chain(kind);
+                    Value::Object(members.map(|(name, value)| (name.to_owned(), value)).collect())
+                },
+            )
+        })
+    }
+
+    fn assert_taken(schema: &Value, is_root: bool) {
+        let has = |keyword: &str| schema.get(keyword).is_some();
+        assert!(has("type") != has("anyOf"), "{schema}");
+        match schema["type"].as_str() {
+            Some("object") => {
+                let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+                assert!(is_root || !names.is_empty(), "{schema}");
+                let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+                required.for_each(|name| {
+                    assert!(schema["properties"].get(name.as_str().unwrap()).is_some(), "{schema}")
+                });
+            }
+            Some("array") => assert!(has("items"), "{schema}"),
+            Some(_) => assert!(!has("properties") && !has("items"), "{schema}"),
+            None => assert_eq!(schema.as_object().unwrap().len(), 1, "nothing beside a choice: {schema}"),
+        }
+        if let Some(words) = schema.get("enum") {
+            assert!(
+                words
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|word| word.as_str().is_some_and(|word| !word.is_empty()))
+            );
+        }
+        assert!(!has("additionalProperties") && !has("prefixItems"), "{schema}");
+        let named = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
+        let choices = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        named.chain(choices).chain(schema.get("items")).for_each(|part| assert_taken(part, false));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn every_part_of_whatever_a_tool_takes_is_of_a_type(property in schemas()) {
+            let schema = json!({ "type": "object", "properties": { "p": property, "q": { "type": "string" } } });
+            if let Ok(lowered) = lowered(&schema) {
+                assert_taken(&gemini(&lowered.schema).0, true);
+            }
         }
     }
 }

@@ -538,10 +538,10 @@ fn gemini_has_no_null_no_tuples_and_nothing_beside_a_choice() {
             json!({ "type": "string", "description": "Encoded as base64." }),
         ),
         (
-            json!({ "type": "object", "properties": { "b": { "type": "integer", "default": 1 }, "a": {} },
+            json!({ "type": "object", "properties": { "b": { "type": "integer", "default": 1 }, "a": { "type": "boolean" } },
                 "additionalProperties": false }),
             json!({ "type": "object",
-                "properties": { "b": { "type": "integer", "description": "Default: 1." }, "a": {} },
+                "properties": { "b": { "type": "integer", "description": "Default: 1." }, "a": { "type": "boolean" } },
                 "propertyOrdering": ["b", "a"] }),
         ),
     ] {
@@ -728,6 +728,7 @@ fn what_gemini_cannot_say_is_named() {
         "properties": { "map": { "type": "object", "additionalProperties": true }, "one": { "enum": [1, 2] } } });
     assert_eq!(
         gemini(&schema).0["properties"],
-        json!({ "map": { "description": "An object." }, "one": { "description": "One of 1, 2." } })
+        json!({ "map": { "type": "string", "description": "A JSON object, written as text." },
+            "one": { "type": "integer", "description": "One of 1, 2." } })
     );
 }

@@ -85,6 +85,27 @@ pub(super) fn type_words(schema: &Value) -> String {
     if words.is_empty() { "any value".to_owned() } else { words.join(" or ") }
 }
 
+/// The type that all of these are of.
+pub(super) fn common_type(values: &[Value]) -> Option<&'static str> {
+    let type_of = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let mut types: Vec<&str> = values.iter().map(type_of).collect();
+    types.sort_unstable();
+    types.dedup();
+    match types.as_slice() {
+        [only] => Some(only),
+        ["integer", "number"] => Some("number"),
+        _ => None,
+    }
+}
+
 /// The schema that takes what any of `schemas` takes; `None` of none.
 pub(super) fn any_of(schemas: &[Value]) -> Option<Value> {
     let mut distinct: Vec<Value> = Vec::new();

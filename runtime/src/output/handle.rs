@@ -35,6 +35,13 @@ impl Handle {
     }
 }
 
+/// Tells owners of outputs apart, without their names.
+pub(super) fn owner_label(owner: &str) -> String {
+    let mut label = hex(&Sha256::new().chain_update("owner:").chain_update(owner).finalize());
+    label.truncate(16);
+    label
+}
+
 /// 128 random bits in hexadecimal digits.
 pub(super) fn random_hex() -> Result<String> {
     let mut bytes = [0; DIGITS / 2];

@@ -8,6 +8,7 @@ use std::time::Duration;
 use folder::Folder;
 use memory::Memory;
 
+use super::handle::owner_label;
 use super::{Handle, StoredOutput};
 use crate::error::{Error, Result};
 #[cfg(feature = "http")]
@@ -15,6 +16,7 @@ use crate::shared::SharedStore;
 
 mod folder;
 mod memory;
+mod room;
 
 /// What a store keeps at most.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +27,9 @@ struct Quota {
 
 /// Keeps full outputs under handles that cannot be guessed, each readable only in the session that stored it.
 ///
-/// The oldest go first when the quota is reached; what is older than the age goes always. Several processes may use
-/// one folder at once: an output is there whole or not at all, and may be removed by any of them.
+/// When the quota is reached, the oldest go first of whoever has most of it, a user or a session that has none; what is older
+/// than the age goes always. Several processes may use one folder at once: an output is there whole or not at all, and may
+/// be removed by any of them.
 #[derive(Debug)]
 pub struct OutputStore {
     place: Place,
@@ -86,9 +89,14 @@ impl OutputStore {
         }
     }
 
-    /// Stores an output of `session` and makes room for it if need be. Fails if it alone exceeds the quota. A shared store is
-    /// waited for, a few seconds at most, as by [`open`](Self::open).
+    /// Stores an output of `session` and makes room for it if need be. Fails if it alone exceeds the quota, or all that others
+    /// have. A shared store is waited for, a few seconds at most, as by [`open`](Self::open).
     pub fn put(&self, session: &str, bytes: &[u8]) -> Result<Handle> {
+        self.put_for(session, session, bytes)
+    }
+
+    /// The same on behalf of `owner`, whose outputs of all sessions count together.
+    pub(crate) fn put_for(&self, owner: &str, session: &str, bytes: &[u8]) -> Result<Handle> {
         if bytes.len() as u64 > self.quota.bytes {
             return Err(Error::Output(format!(
                 "an output of {} bytes is larger than the output store's {} bytes",
@@ -99,8 +107,8 @@ impl OutputStore {
         let handle = Handle::random()?;
         let name = handle.file_name(session);
         match &self.place {
-            Place::Folder(folder) => folder.put(&name, bytes, self.quota)?,
-            Place::Memory(memory) => memory.put(name, bytes, self.quota),
+            Place::Folder(folder) => folder.put(&name, &owner_label(owner), bytes, self.quota)?,
+            Place::Memory(memory) => memory.put(name, owner_label(owner), bytes, self.quota)?,
             #[cfg(feature = "http")]
             Place::Shared(store) => {
                 store
@@ -162,7 +170,8 @@ mod tests {
     impl Fixture {
         fn make_older(&self, handle: &Handle, seconds: u64) {
             let Some(folder) = &self.folder else { return };
-            let path = folder.path().join("deep/outputs").join(handle.file_name("s"));
+            let name = format!("{}-{}", handle.file_name("s"), owner_label("s"));
+            let path = folder.path().join("deep/outputs").join(name);
             let time = SystemTime::now() - Duration::from_secs(seconds);
             File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
         }
@@ -204,6 +213,28 @@ mod tests {
                 .collect();
             let there: Vec<bool> = handles.iter().map(|handle| read(store, "s", handle).is_some()).collect();
             assert_eq!(there, [false, false, true, true, true]);
+        });
+    }
+
+    #[test]
+    fn what_one_stores_takes_nothing_from_who_has_less() {
+        each_place(Quota { bytes: 1000, age: HOUR }, |Fixture { store, .. }| {
+            let own = store.put_for("ada", "s1", &[b'a'; 100]).unwrap();
+            let other = store.put_for("bob", "s2", &[b'b'; 150]).unwrap();
+            let many: Vec<Handle> =
+                (0..40).map(|turn| store.put_for("eve", &format!("e{turn}"), &[b'e'; 90]).unwrap()).collect();
+            assert!(read(store, "s1", &own).is_some() && read(store, "s2", &other).is_some());
+            let kept = many
+                .iter()
+                .enumerate()
+                .filter(|(turn, handle)| read(store, &format!("e{turn}"), handle).is_some());
+            assert!((7..=8).contains(&kept.count()));
+            // What would be most of all takes nothing from others either.
+            let refused = store.put_for("fay", "f", &[b'f'; 800]).unwrap_err().to_string();
+            assert!(refused.contains("takes the room of others"), "{refused}");
+            // Who has little gets it from who has most.
+            store.put_for("ada", "s1", &[b'a'; 300]).unwrap();
+            assert!(read(store, "s1", &own).is_some() && read(store, "s2", &other).is_some());
         });
     }
 

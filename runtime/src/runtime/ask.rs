@@ -147,7 +147,10 @@ impl Asking<'_> {
                 Some(id),
             ),
             Err(error) => (
-                format!("this call needs its operator's approval, and nobody can be asked ({why})"),
+                format!(
+                    "this call needs its operator's approval ({why}), and the question could not be kept for them: go on without \
+                     it, or repeat it once they have answered what they were asked before"
+                ),
                 error.help.unwrap_or(error.message),
                 None,
             ),

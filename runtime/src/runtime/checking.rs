@@ -128,11 +128,14 @@ fn described(
     schema: &ArgumentSchema,
     mut value: Value,
 ) -> Result<(Value, Vec<Repair>), CallError> {
+    let mut repairs = Repairs::default();
     let violations = schema.violations(&value);
     if !violations.is_empty() {
-        return Err(invalid(tool, violations));
+        match schema.with_decoded_texts(&value, tool.owner.repair, &mut repairs) {
+            Some(decoded) => value = decoded,
+            None => return Err(invalid(tool, violations)),
+        }
     }
-    let mut repairs = Repairs::default();
     schema.write_integers(&mut value, &mut repairs);
     Ok((value, repairs.into_vec()))
 }

@@ -262,7 +262,8 @@ fn answering<'a>(
     call: &'a Call,
     limits: &'a EffectiveLimits,
 ) -> Answering<'a> {
-    Answering { bounds: terms.bounds, outputs: &shared.outputs, session: call.session.name(), limits }
+    let (session, owner) = (call.session.name(), call.session.state.identity.owner());
+    Answering { bounds: terms.bounds, outputs: &shared.outputs, session, owner, limits }
 }
 
 /// Takes a call as far as its cell: nothing is compiled and no guest code runs.

@@ -39,6 +39,13 @@ pub struct Identity {
     pub agent: Option<String>,
 }
 
+impl Identity {
+    /// Whose it is what calls leave behind: the user's where one is known, else the session's.
+    pub(super) fn owner(&self) -> &str {
+        self.user.as_deref().unwrap_or(&self.session)
+    }
+}
+
 /// Makes the tools that a session has beside the runtime's.
 pub type SessionTools = dyn Fn(&Identity) -> Vec<AnyNativeTool> + Send + Sync;
 

@@ -39,6 +39,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use canonical::decoded_text;
 pub use canonical::{RepairMode, canonicalise};
 pub(crate) use expected::words;
 pub use fast_path::{FastPath, FastResult, FastType, FastValue};

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::schema_words::Described;
 use super::schema_work::Work;
 use crate::call::Violation;
-use crate::schema::{MAX_FOREIGN_BYTES, Repairs, shown, suggest, type_of, words};
+use crate::schema::{MAX_FOREIGN_BYTES, RepairMode, Repairs, decoded_text, shown, suggest, type_of, words};
 
 /// A compiled JSON Schema.
 pub(crate) struct ArgumentSchema {
@@ -19,6 +19,9 @@ pub(crate) struct ArgumentSchema {
 
 /// Steps of a check that may be made where others wait meanwhile: about half a millisecond.
 const QUICK: u64 = 1 << 15;
+
+/// Bytes of a text that holds few values, whatever it is.
+const SHORT: usize = 256;
 
 /// Steps of a check that nobody else's thread is looked for: some hundredths of a second.
 const INLINE: u64 = 1 << 21;
@@ -73,6 +76,11 @@ impl ArgumentSchema {
         self.work.steps(value, QUICK).is_ok()
     }
 
+    /// The same of arguments, whose texts may hold much more than they are.
+    pub fn takes_quickly(&self, arguments: &Value) -> bool {
+        self.is_quick(arguments) && !may_hold_much(arguments)
+    }
+
     /// Has violations repeat a little of each wrong value. Only for a schema whose author says which values are secret, by
     /// `writeOnly` or the format `password`: a stranger may leave that out.
     pub fn showing_values(self) -> Self {
@@ -103,6 +111,59 @@ impl ArgumentSchema {
             violations.push(Violation::new("", "arguments that match the schema", rest));
         }
         violations
+    }
+
+    /// The arguments with the values that texts of it hold, where the schema takes no text and what it takes is what they
+    /// hold: models write an object as text, and some providers' schemas have no other way to say one. `None` unless all
+    /// of it fits then.
+    pub fn with_decoded_texts(
+        &self,
+        arguments: &Value,
+        mode: RepairMode,
+        repairs: &mut Repairs,
+    ) -> Option<Value> {
+        if mode == RepairMode::Off || !self.work.copies_at_most(arguments, MOST, COPIES) {
+            return None;
+        }
+        let mut paths = Vec::new();
+        for error in self.validator.iter_errors(arguments) {
+            // What fails otherwise fails with all texts decoded, too.
+            if !self.refused_texts(&error, MAX_DEPTH, &mut paths) {
+                return None;
+            }
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        let mut decoded = arguments.clone();
+        for path in &paths {
+            let place = decoded.pointer_mut(path)?;
+            let value = decoded_text(place.as_str()?, mode)?;
+            repairs.note(path, "string", type_of(&value));
+            *place = value;
+        }
+        (!paths.is_empty() && self.work.steps(&decoded, MOST).is_ok() && self.validator.is_valid(&decoded))
+            .then_some(decoded)
+    }
+
+    /// Adds the paths of the texts in whose places the schema takes anything but text. Whether that is all of the error.
+    fn refused_texts(&self, error: &ValidationError<'_>, depth: usize, paths: &mut Vec<String>) -> bool {
+        let path = error.instance_path().as_str();
+        if error.instance().is_string() {
+            let refused = refuses_text(error, path, depth);
+            paths.extend(refused.then(|| path.to_owned()));
+            return refused;
+        }
+        let whole = Described { root: &self.schema, schema: &self.schema };
+        let keyword = error.schema_path().as_str();
+        let around = keyword.rsplit_once('/').and_then(|(around, _)| whole.at(around)).unwrap_or(whole);
+        match error.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } if depth > 0 => {
+                meant(around, path, context).is_some_and(|errors| {
+                    errors.iter().all(|error| self.refused_texts(error, depth - 1, paths))
+                })
+            }
+            _ => false,
+        }
     }
 
     /// Gives whole numbers of arguments that fit the one form that they have where the schema says integer.
@@ -177,6 +238,34 @@ impl ArgumentSchema {
             }
             _ => told.push(of_value(around, path, error.instance(), got)),
         }
+    }
+}
+
+/// Whether there is a text that may be the JSON of many values.
+fn may_hold_much(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() > SHORT && text.trim_start().starts_with(['{', '[']),
+        Value::Array(items) => items.iter().any(may_hold_much),
+        Value::Object(members) => members.values().any(may_hold_much),
+        _ => false,
+    }
+}
+
+/// Whether an error says of a text that no text is taken in its place.
+fn refuses_text(error: &ValidationError<'_>, path: &str, depth: usize) -> bool {
+    if error.instance_path().as_str() != path {
+        return false;
+    }
+    match error.kind() {
+        Kind::Type { .. } => true,
+        Kind::Enum { options } => {
+            options.as_array().is_some_and(|options| !options.iter().any(Value::is_string))
+        }
+        Kind::Constant { expected_value } => !expected_value.is_string(),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } if depth > 0 => {
+            context.iter().all(|errors| errors.iter().any(|error| refuses_text(error, path, depth - 1)))
+        }
+        _ => false,
     }
 }
 

@@ -332,7 +332,7 @@ impl Tool {
             Body::Native(native) => &native.arguments,
             Body::Remote(remote) => &remote.arguments,
         };
-        schema.is_quick(arguments)
+        schema.takes_quickly(arguments)
     }
 
     /// Whether data is checked in no time.

@@ -1,5 +1,6 @@
 //! Outputs as files of one folder, which several processes may share.
 
+use std::ffi::OsString;
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 
 use super::Quota;
+use super::room::{Held, giving_way};
 use crate::error::{Error, Result};
 use crate::output::StoredOutput;
 use crate::output::handle::random_hex;
@@ -53,12 +55,12 @@ impl Folder {
         Ok(Self { path: path.to_owned(), dir, total: Mutex::new(None) })
     }
 
-    pub(super) fn put(&self, name: &str, bytes: &[u8], quota: Quota) -> Result<()> {
-        let length = bytes.len() as u64;
-        self.make_room(length, quota).map_err(Error::file("read", &self.path))?;
+    pub(super) fn put(&self, name: &str, owner: &str, bytes: &[u8], quota: Quota) -> Result<()> {
+        self.make_room(owner, bytes.len() as u64, quota)?;
         let unfinished = format!("{UNFINISHED}{}", random_hex()?);
-        let written =
-            self.write(&unfinished, bytes).and_then(|()| self.dir.rename(&unfinished, &self.dir, name));
+        let written = self
+            .write(&unfinished, bytes)
+            .and_then(|()| self.dir.rename(&unfinished, &self.dir, format!("{name}-{owner}")));
         if let Err(error) = written {
             // Nothing more can be done about a file that cannot be removed; the next sweeps try again.
             let _ = self.dir.remove_file(&unfinished);
@@ -74,20 +76,22 @@ impl Folder {
     }
 
     pub(super) fn open_output(&self, name: &str, quota: Quota) -> Result<Option<StoredOutput>> {
+        let unread = || Error::file("read an output in", &self.path);
+        let Some(name) = self.find(name).map_err(unread())? else { return Ok(None) };
         let file = match self.dir.open(name) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file("read an output in", &self.path)(error)),
+            Err(error) => return Err(unread()(error)),
         };
-        let metadata = file.metadata().map_err(Error::file("read an output in", &self.path))?;
+        let metadata = file.metadata().map_err(unread())?;
         if !metadata.is_file() || age(&metadata) > quota.age {
             return Ok(None);
         }
         Ok(Some(StoredOutput::new(BufReader::new(file), metadata.len())))
     }
 
-    /// Removes what is too old and, the oldest first, what leaves no room for `incoming` bytes.
-    fn make_room(&self, incoming: u64, quota: Quota) -> io::Result<()> {
+    /// Removes what is too old and what has to make room for `incoming` bytes of `owner`.
+    fn make_room(&self, owner: &str, incoming: u64, quota: Quota) -> Result<()> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(total) = &mut *total {
             let expected = total.bytes.saturating_add(incoming);
@@ -96,38 +100,62 @@ impl Folder {
                 return Ok(());
             }
         }
-        let bytes = self.sweep(quota.bytes.saturating_sub(incoming), quota.age)?;
-        *total = Some(Total { seen: Instant::now(), bytes: bytes.saturating_add(incoming) });
+        // Until it is done nobody knows.
+        *total = None;
+        let failed = |error: io::Error| Error::file("read", &self.path)(error);
+        let held = self.fresh(quota.age).map_err(failed)?;
+        let before: u64 = held.iter().map(|one| one.bytes).sum();
+        let mut left = before;
+        for (name, bytes) in giving_way(held, owner, incoming, quota.bytes)? {
+            self.remove(&name).map_err(failed)?;
+            left = left.saturating_sub(bytes);
+        }
+        *total = Some(Total { seen: Instant::now(), bytes: left.saturating_add(incoming) });
         Ok(())
     }
 
-    /// Removes files until at most `allowed` bytes are left, and returns how many are.
-    fn sweep(&self, allowed: u64, max_age: Duration) -> io::Result<u64> {
+    /// The files that are not too old, the oldest first, once the others are removed.
+    fn fresh(&self, max_age: Duration) -> io::Result<Vec<Held<(OsString, u64)>>> {
         let mut files = Vec::new();
-        let mut total: u64 = 0;
         for entry in self.dir.entries()? {
             let entry = entry?;
             // Another process may have removed it meanwhile.
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_file() {
-                let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
-                total = total.saturating_add(metadata.len());
-                files.push((age(&metadata), unfinished, metadata.len(), entry.file_name()));
+                files.push((age(&metadata), metadata.len(), entry.file_name()));
             }
         }
         files.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
-        for (age, unfinished, length, name) in files {
-            let remove = if unfinished { age > UNFINISHED_AGE } else { age > max_age || total > allowed };
-            if remove {
-                match self.dir.remove_file(&name) {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(error),
-                }
-                total = total.saturating_sub(length);
+        let mut held = Vec::new();
+        for (age, bytes, name) in files {
+            let text = name.to_string_lossy();
+            let is_unfinished = text.starts_with(UNFINISHED);
+            if age > if is_unfinished { UNFINISHED_AGE } else { max_age } {
+                self.remove(&name)?;
+            } else if !is_unfinished {
+                let owner = text.rsplit_once('-').map(|(_, owner)| owner.to_owned()).unwrap_or_default();
+                held.push(Held { key: (name, bytes), owner, bytes });
             }
         }
-        Ok(total)
+        Ok(held)
+    }
+
+    fn remove(&self, name: &OsString) -> io::Result<()> {
+        match self.dir.remove_file(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The file of an output, whoever its owner is.
+    fn find(&self, name: &str) -> io::Result<Option<OsString>> {
+        for entry in self.dir.entries()? {
+            let found = entry?.file_name();
+            if found.to_string_lossy().split_once('-').is_some_and(|(output, _)| output == name) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -225,7 +253,7 @@ mod tests {
         let handle = stores[0].put("s", b"last").unwrap();
         assert!(stores[1].open("s", &handle).is_ok());
         let names = std::fs::read_dir(base.path()).unwrap().map(|entry| entry.unwrap().file_name());
-        assert!(names.into_iter().all(|name| name.len() == 64));
+        assert!(names.into_iter().all(|name| name.len() == 64 + 1 + 16));
     }
 
     #[test]

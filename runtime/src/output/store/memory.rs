@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::Cursor;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::Quota;
+use super::room::{Held, giving_way};
+use crate::error::Result;
 use crate::output::StoredOutput;
 
 /// Outputs, the oldest first.
@@ -17,36 +19,38 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Output {
     name: String,
+    owner: String,
     stored: Instant,
     bytes: Arc<[u8]>,
 }
 
 impl Memory {
-    pub(super) fn put(&self, name: String, bytes: &[u8], quota: Quota) {
-        let output = Output { name, stored: Instant::now(), bytes: bytes.into() };
-        self.within(quota, bytes.len() as u64, |outputs| outputs.push_back(output));
+    pub(super) fn put(&self, name: String, owner: String, bytes: &[u8], quota: Quota) -> Result<()> {
+        let mut outputs = self.fresh(quota);
+        let held = outputs.iter().map(|output| Held {
+            key: output.name.clone(),
+            owner: output.owner.clone(),
+            bytes: output.bytes.len() as u64,
+        });
+        let removed = giving_way(held.collect(), &owner, bytes.len() as u64, quota.bytes)?;
+        outputs.retain(|output| !removed.contains(&output.name));
+        outputs.push_back(Output { name, owner, stored: Instant::now(), bytes: bytes.into() });
+        Ok(())
     }
 
     pub(super) fn open_output(&self, name: &str, quota: Quota) -> Option<StoredOutput> {
-        self.within(quota, 0, |outputs| {
-            let bytes = Arc::clone(&outputs.iter().find(|output| output.name == name)?.bytes);
-            let length = bytes.len() as u64;
-            Some(StoredOutput::new(Cursor::new(bytes), length))
-        })
+        let bytes = Arc::clone(&self.fresh(quota).iter().find(|output| output.name == name)?.bytes);
+        let length = bytes.len() as u64;
+        Some(StoredOutput::new(Cursor::new(bytes), length))
     }
 
-    /// Removes what is too old and what leaves no room for `incoming` bytes, then works on the rest.
-    fn within<T>(&self, quota: Quota, incoming: u64, work: impl FnOnce(&mut VecDeque<Output>) -> T) -> T {
-        // A panic elsewhere leaves the list whole: every change is a single push or pop.
+    /// The outputs that are not too old.
+    fn fresh(&self, quota: Quota) -> MutexGuard<'_, VecDeque<Output>> {
+        // A panic elsewhere leaves the list whole: every output is put in or taken out at once.
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut total: u64 = outputs.iter().map(|output| output.bytes.len() as u64).sum();
-        while let Some(oldest) = outputs.front() {
-            if oldest.stored.elapsed() <= quota.age && total.saturating_add(incoming) <= quota.bytes {
-                break;
-            }
-            total -= oldest.bytes.len() as u64;
+        while outputs.front().is_some_and(|oldest| oldest.stored.elapsed() > quota.age) {
             outputs.pop_front();
         }
-        work(&mut outputs)
+        outputs
     }
 }

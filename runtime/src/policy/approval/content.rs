@@ -1,6 +1,7 @@
 //! What is remembered: approvals and questions without an answer. Plain data with the rules of its use; times are
 //! seconds since 1970.
 
+use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -16,11 +17,12 @@ const SHORT_LIFE: u64 = 24 * 3600;
 /// How long a question waits for its answer.
 const PENDING_LIFE: u64 = 7 * 24 * 3600;
 
-/// Questions of one asker that wait; none gives way to another, so that what is asked last cannot hide what was asked first. A
-/// model that tries variants must not fill the disk, nor the place of others.
+/// Questions of one asker that wait; none gives way to another of the same, so that what is asked last cannot hide what was
+/// asked first. A model that tries variants must not fill the disk, nor the place of others.
 const MAX_OF_ONE: usize = 50;
 
-/// Questions of all askers that are known, by a user or a session; those that are not have a place of their own.
+/// Questions of all askers that are known, by a user or a session; those that are not have a place of their own. The oldest
+/// of whoever has most gives way to one of who has fewer: sessions that have ended leave theirs behind.
 const MAX_OF_KNOWN: usize = 150;
 
 /// Approvals. Each takes about a kilobyte, so that all of them stay well below what a file may have.
@@ -115,7 +117,7 @@ pub struct Pending {
 }
 
 /// Who asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Asker<'a> {
     User(&'a str),
     Session(&'a str),
@@ -314,7 +316,18 @@ impl Content {
         } else {
             let is_full =
                 asker != Asker::Unknown && waiting(&|other| *other != Asker::Unknown) >= MAX_OF_KNOWN;
-            is_full.then(|| format!("{MAX_OF_KNOWN} calls of users and sessions"))
+            match is_full.then(|| self.oldest_of_most(waiting(&|other| *other == asker))) {
+                Some(None) => Some(format!("{MAX_OF_KNOWN} calls of users and sessions")),
+                Some(Some(oldest)) => {
+                    let dropped = self.pending.remove(oldest);
+                    tracing::warn!(
+                        approval = %dropped.id, tool = %dropped.tool,
+                        "a question gave way: {MAX_OF_KNOWN} wait, most of them of who asked this one"
+                    );
+                    None
+                }
+                None => None,
+            }
         };
         if let Some(calls) = full {
             return Err(Error::Approval(format!(
@@ -325,6 +338,17 @@ impl Content {
         let id = question.id.clone();
         self.pending.push(question);
         Ok(id)
+    }
+
+    /// The oldest question of the known asker with most of them, if these are more than `own` and one.
+    fn oldest_of_most(&self, own: usize) -> Option<usize> {
+        let mut counts: HashMap<Asker<'_>, usize> = HashMap::new();
+        for pending in self.pending.iter().filter(|pending| pending.asker() != Asker::Unknown) {
+            *counts.entry(pending.asker()).or_default() += 1;
+        }
+        let most = counts.values().copied().max().filter(|most| *most > own + 1)?;
+        // What was kept first was asked first.
+        self.pending.iter().position(|pending| counts.get(&pending.asker()) == Some(&most))
     }
 
     /// Takes out every question, and says how many there were.

@@ -349,10 +349,32 @@ fn nobody_takes_the_place_of_others_with_questions() {
             asked(index, Some("c"), None).unwrap();
         }
         assert!(asked(50, Some("b"), None).unwrap_err().contains("50 calls of this session"));
-        assert!(asked(50, Some("d"), None).unwrap_err().contains("150 calls of users and sessions"));
         for index in 0..50 {
             asked(index, None, None).unwrap();
         }
+        // The oldest question of whoever has most gives way, until who comes later has as many.
+        asked(50, Some("d"), None).unwrap();
+        let of = |user: Option<&str>, session: &str| -> Vec<u64> {
+            let waiting = store.pending().unwrap().into_iter();
+            let own = waiting.filter(|pending| match user {
+                Some(_) => pending.user.as_deref() == user,
+                None => pending.session.as_deref() == Some(session),
+            });
+            own.map(|pending| {
+                serde_json::from_str::<Value>(&pending.arguments).unwrap()["index"].as_u64().unwrap()
+            })
+            .collect()
+        };
+        assert_eq!(of(Some("ada"), ""), (1..50).collect::<Vec<_>>(), "of those with as many the first");
+        assert_eq!((of(None, "b").len(), of(None, "c").len(), of(None, "d").len()), (50, 50, 1));
+        let refused = (51..200).find_map(|index| asked(index, Some("d"), None).err()).unwrap();
+        assert!(refused.contains("150 calls of users and sessions"), "{refused}");
+        let counts =
+            [of(Some("ada"), "").len(), of(None, "b").len(), of(None, "c").len(), of(None, "d").len()];
+        assert_eq!(counts.iter().sum::<usize>(), 150, "{counts:?}");
+        assert!(counts.iter().all(|count| (37..=38).contains(count)), "{counts:?}");
+        let one_more = asked(0, Some("e"), None);
+        assert!(one_more.is_ok() && of(None, "e").len() == 1, "{one_more:?}");
         assert!(asked(50, None, None).unwrap_err().contains("50 calls without a session"));
     }
 }

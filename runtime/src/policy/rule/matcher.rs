@@ -18,7 +18,8 @@ const MAX_COMPILED_BYTES: usize = 4 << 20;
 pub enum Matcher {
     /// A path of the guest that a glob from `/` on matches: `*` within one name, `**` across them, `X/**` also `X`
     /// itself. `.`, `..`, double and final slashes, and links inside the grants make no difference; nor does case
-    /// in a deny or ask rule, in which a pattern whose last name is plain, `/work/secrets`, is also of all that is beneath it.
+    /// in a deny or ask rule, in which a pattern that ends in a name, `/work/secrets` or `/work/sec*`, is also of all that
+    /// is beneath it; `/work/*` is not.
     Path(String),
     /// A glob with `/` in it, but not at its beginning. A text that it matches as a whole; in a deny or ask rule also a
     /// path of which it matches the end, from any folder on, with all that holds for [`Path`](Self::Path); in an allow

@@ -49,7 +49,7 @@ impl<'a> Remembered<'a> {
 }
 
 /// A pattern that begins with `/`: a glob in which `*` stays within one name and `**` does not. `X/**` is also `X`. Where
-/// it tightens, one that ends in a plain name is of everything beneath that too: it may name a folder.
+/// it tightens, one that ends in a name is of everything beneath that too: it may be a folder's.
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     exact: Vec<GlobMatcher>,
@@ -58,10 +58,11 @@ pub(super) struct PathPattern {
     beneath: Vec<GlobMatcher>,
 }
 
-/// Whether the last name of a pattern is plain, so that it may be that of a folder.
-pub(super) fn ends_plainly(pattern: &str) -> bool {
+/// Whether the end of a pattern says something of a name, so that it may be that of a folder: `secrets` and `sec*` do,
+/// `*` does not. `/` is the outermost folder.
+pub(super) fn ends_in_name(pattern: &str) -> bool {
     let name = pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    !name.is_empty() && !name.contains(['*', '?', '['])
+    pattern == "/" || name.contains(|letter| !matches!(letter, '*' | '?'))
 }
 
 impl PathPattern {
@@ -91,8 +92,10 @@ impl PathPattern {
         let exact = |pattern: &String| path_glob(pattern, false);
         let folded =
             |pattern: &String| path_glob(&fold(pattern), false).or_else(|_| path_glob(pattern, true));
-        let beneath: Vec<String> =
-            ends_plainly(&pattern).then(|| format!("{pattern}/**")).into_iter().collect();
+        let beneath: Vec<String> = ends_in_name(&pattern)
+            .then(|| format!("{}/**", pattern.trim_end_matches('/')))
+            .into_iter()
+            .collect();
         let compiled = |patterns: &[String]| -> Result<[Vec<GlobMatcher>; 2], String> {
             let exact = patterns.iter().map(exact).collect::<Result<_, _>>()?;
             Ok([exact, patterns.iter().map(folded).collect::<Result<_, _>>()?])
@@ -191,8 +194,13 @@ mod tests {
             ("/work/Straße", "/work/STRASSE/a", true),
             ("/work/secrets", "/work/secretsa", false),
             ("/work/secrets", "/work", false),
+            ("/work/sec*", "/work/secrets/a", true),
+            ("/work/{a,k*}", "/work/keys/a/b", true),
+            ("/work/[a-s]ecrets", "/work/secrets/a", true),
+            ("/", "/work/a", true),
             ("/work/*", "/work/a/b", false),
-            ("/work/s*", "/work/secrets/a", false),
+            ("/work/?", "/work/a/b", false),
+            ("/work/sec*", "/work/public/a", false),
         ] {
             let (pattern, paths) = (PathPattern::new(pattern).unwrap(), Remembered::new(&NoPaths));
             assert_eq!(pattern.matches(path, Reading::Wide, &paths), is_beneath, "{pattern:?} {path}");

@@ -129,8 +129,9 @@ impl CompiledRule {
         let mut found = Vec::new();
         for (name, _) in &self.rule.arguments {
             if concerned.iter().all(|schema| lacks(schema, name)) {
-                let names = concerned.iter().flat_map(|schema| names(schema));
-                let meant = known.meant(name, names);
+                let names: Vec<String> =
+                    concerned.iter().flat_map(|schema| names_beside(schema, name)).collect();
+                let meant = known.meant(name, names.iter().map(String::as_str));
                 found.push(format!(".arguments.{name}`: no tool that it is for has such an argument{meant}"));
             }
         }
@@ -149,15 +150,100 @@ impl CompiledRule {
     }
 }
 
-/// Whether the schema says that there is no argument of this name, nor one that its first part names. A null that is
+/// Whether the schema says that there is no argument of this name, nor members of members of such names. A null that is
 /// asked for is also an argument that is not there, but one that can never be there is a slip all the same.
 fn lacks(schema: &Value, name: &str) -> bool {
-    let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
-    let outer = name.split('.').next().unwrap_or(name);
-    is_closed && !names(schema).iter().any(|known| *known == name || *known == outer)
+    let has_none = |keyword: &str, part: &dyn Fn(&Value) -> bool| {
+        schema.get(keyword).and_then(Value::as_array).is_some_and(|parts| parts.iter().all(part))
+    };
+    let is_lacking = |part: &Value| lacks(part, name);
+    if has_none("anyOf", &is_lacking) || has_none("oneOf", &is_lacking) {
+        return true;
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("object") => {
+            let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+            let has = |known: &str, property: &Value| {
+                let inner = name.strip_prefix(known).and_then(|rest| rest.strip_prefix('.'));
+                known == name || inner.is_some_and(|inner| !lacks(property, inner))
+            };
+            is_closed && !properties(schema).any(|(known, property)| has(known, property))
+        }
+        Some("array") => {
+            let items = schema.get("items").filter(|items| items.is_object());
+            items.is_some_and(is_lacking)
+                && schema.get("prefixItems").is_none_or(|_| has_none("prefixItems", &is_lacking))
+        }
+        Some(_) => true,
+        None => false,
+    }
 }
 
-fn names(schema: &Value) -> Vec<&str> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
+/// The names that there are where the one that `name` has is not.
+fn names_beside<'s>(schema: &'s Value, name: &str) -> Vec<String> {
+    let choices =
+        ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
+    let parts: Vec<&'s Value> = choices.chain(schema.get("items")).collect();
+    let outer = properties(schema).find_map(|(known, property)| {
+        let inner = name.strip_prefix(known)?.strip_prefix('.')?;
+        Some(
+            names_beside(property, inner)
+                .into_iter()
+                .map(|name| format!("{known}.{name}"))
+                .collect::<Vec<_>>(),
+        )
+    });
+    let own = || properties(schema).map(|(known, _)| known.to_owned()).collect();
+    let mut found = outer.unwrap_or_else(own);
+    found.extend(parts.into_iter().flat_map(|part| names_beside(part, name)));
+    found
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.map(|(name, property)| (name.as_str(), property))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_slip_in_a_name_is_seen_at_any_depth_where_nothing_else_can_be_there() {
+        let closed = |properties: Value| json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        let town = closed(json!({ "home-town": { "type": "string" }, "a.b": { "type": "string" } }));
+        let schema = closed(json!({
+            "value": town,
+            "maybe": { "anyOf": [town, { "type": "null" }] },
+            "list": { "type": "array", "items": town },
+            "pair": { "type": "array", "prefixItems": [{ "type": "string" }, town], "items": false },
+            "open": { "type": "object", "properties": { "x": { "type": "string" } } },
+            "any": {},
+            "referred": { "$ref": "#/$defs/t" },
+        }));
+        for (name, is_lacking) in [
+            ("value", false),
+            ("value.home-town", false),
+            ("value.a.b", false),
+            ("value.home_town", true),
+            ("value.home-town.x", true),
+            ("maybe.home-town", false),
+            ("maybe.town", true),
+            ("list.home-town", false),
+            ("list.town", true),
+            ("pair.home-town", false),
+            ("open.anything", false),
+            ("any.thing", false),
+            ("referred.x", false),
+            ("valu.home-town", true),
+        ] {
+            assert_eq!(lacks(&schema, name), is_lacking, "{name}");
+        }
+        assert_eq!(names_beside(&schema, "list.town"), ["list.home-town", "list.a.b"]);
+        assert_eq!(names_beside(&schema, "maybe.town"), ["maybe.home-town", "maybe.a.b"]);
+        assert!(names_beside(&schema, "valu.x").contains(&"value".to_owned()));
+        assert!(!lacks(&json!({}), "x") && !lacks(&json!({ "type": "object" }), "x"));
+    }
 }

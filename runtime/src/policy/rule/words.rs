@@ -2,7 +2,7 @@
 
 use super::Action;
 use super::matcher::Matcher;
-use super::path::ends_plainly;
+use super::path::ends_in_name;
 use super::spec::Rule;
 
 /// What the rule matches, all of it and nothing else: two rules with the same words match the same calls.
@@ -36,11 +36,11 @@ pub(super) fn words(rule: &Rule) -> String {
 
 fn of_matcher(matcher: &Matcher, is_wide: bool) -> String {
     match matcher {
-        Matcher::Path(pattern) if is_wide && ends_plainly(pattern) => {
+        Matcher::Path(pattern) if is_wide && ends_in_name(pattern) => {
             format!("is the path `{pattern}` or beneath it")
         }
         Matcher::Path(pattern) => format!("is the path `{pattern}`"),
-        Matcher::Relative(pattern) if is_wide && ends_plainly(pattern) => {
+        Matcher::Relative(pattern) if is_wide && ends_in_name(pattern) => {
             format!("is like `{pattern}`, or a path that ends so, or beneath it")
         }
         Matcher::Relative(pattern) => format!("is like `{pattern}`, or a path that ends so"),

@@ -17,11 +17,15 @@ pub(in crate::runtime) async fn aside(
     answer: impl FnOnce(&Answering<'_>, &mut Outcome) + Send + 'static,
 ) {
     let (keeping, bounds, session) = (Arc::clone(shared), terms.bounds, call.session.name().to_owned());
+    let owner = call.session.state.identity.owner().to_owned();
     // What is known of the call stays here for its record, should it be dropped.
     let mut shaped = outcome.clone();
     let shaping = shared.sandbox.handle().spawn_blocking(move || {
         let outputs = &keeping.outputs;
-        answer(&Answering { bounds, outputs, session: &session, limits: &limits }, &mut shaped);
+        answer(
+            &Answering { bounds, outputs, session: &session, owner: &owner, limits: &limits },
+            &mut shaped,
+        );
         shaped
     });
     match shaping.await {

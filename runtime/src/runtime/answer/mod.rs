@@ -25,6 +25,8 @@ pub(super) struct Answering<'a> {
     pub bounds: Bounds,
     pub outputs: &'a OutputStore,
     pub session: &'a str,
+    /// Whose the outputs are: the user where one is known, else the session.
+    pub owner: &'a str,
     pub limits: &'a EffectiveLimits,
 }
 
@@ -153,6 +155,10 @@ impl Answering<'_> {
         match self.data(tool, cleaned(structured)) {
             Ok((value, truncated)) => {
                 outcome.truncated = outcome.truncated.take().or(truncated);
+                // Not every reader has data beside what is said. A function that says nothing on purpose returned nothing.
+                if outcome.content.is_empty() && tool.entry().is_some() {
+                    outcome.content.push(Content::Text { text: text_of(&value) });
+                }
                 outcome.structured = Some(value);
             }
             Err(error) => self.fail_within(&room.bounds(&self.bounds), error, outcome),
@@ -301,7 +307,7 @@ impl Answering<'_> {
 
     /// Stores a full output. One that cannot be stored is still answered, without a handle.
     fn keep(&self, full: &str) -> Option<Handle> {
-        self.outputs.put(self.session, full.as_bytes()).ok()
+        self.outputs.put_for(self.owner, self.session, full.as_bytes()).ok()
     }
 }
 

@@ -87,7 +87,15 @@ impl Server {
                 let message = "the tool's server gave no result that can be read";
                 Err(CallError::new(ErrorKind::ToolError, message))
             }
-            Err(failure @ (Failure::Gone(_) | Failure::Expired | Failure::Status(_))) => {
+            Err(failure @ Failure::Gone(_)) => {
+                let mut error = self.unavailable(&failure.to_string());
+                // Whether it had begun nobody can tell from here.
+                error.message = "the tool's server cannot be reached any more, and may have carried the call out: make sure \
+                                 before you repeat one that changes something"
+                    .to_owned();
+                Err(error)
+            }
+            Err(failure @ (Failure::Expired | Failure::Status(_))) => {
                 Err(self.unavailable(&failure.to_string()))
             }
         }
