@@ -24,7 +24,7 @@ use chapter::Chapter;
 /// Why a block is not run, and in how many blocks of the whole book that may be said.
 const REASONS: [(&str, usize); 3] = [
     // Gets programs from elsewhere, or compiles for minutes.
-    ("installs", 3),
+    ("installs", 4),
     // Belongs to a program of somebody else's, or needs a model's key.
     ("elsewhere", 2),
     // Serves until it is stopped.
@@ -57,6 +57,7 @@ chapters! {
     authoring_c: "authoring/c.md",
     authoring_tests: "authoring/tests.md",
     operating_grants: "operating/grants.md",
+    operating_code: "operating/code.md",
     operating_rules: "operating/rules.md",
     operating_secrets: "operating/secrets.md",
     operating_limits: "operating/limits.md",

@@ -14,11 +14,12 @@ use boa_engine::{
 };
 
 use crate::host::Reach;
+use crate::modules::load;
 
 /// Function of the program, by name and number of parameters.
 type Native = (&'static str, usize, fn(&JsValue, &[JsValue], &mut Context) -> JsResult<JsValue>);
 
-const FUNCTIONS: [Native; 11] = [
+const FUNCTIONS: [Native; 13] = [
     ("read", 2, read),
     ("write", 2, write),
     ("append", 2, append),
@@ -30,6 +31,8 @@ const FUNCTIONS: [Native; 11] = [
     ("rename", 2, rename),
     ("state", 0, state),
     ("setState", 1, set_state),
+    ("cwd", 0, cwd),
+    ("load", 1, load),
 ];
 
 /// What the prelude is given.
@@ -97,6 +100,13 @@ fn data(value: &JsValue, context: &mut Context) -> JsResult<Vec<u8>> {
     let buffer = buffer.ok_or_else(gone)?;
     let bytes = buffer.data().ok_or_else(gone)?;
     Ok(bytes.get(start..start.saturating_add(length)).ok_or_else(gone)?.to_vec())
+}
+
+/// The directory from which relative paths go, or the root where none is granted.
+fn cwd(_: &JsValue, _: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let reach = Reach::of(context)?;
+    let first = reach.grants.resolve(".").unwrap_or_else(|_| PathBuf::from("/"));
+    Ok(JsString::from(first.to_string_lossy().into_owned()).into())
 }
 
 fn read(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {

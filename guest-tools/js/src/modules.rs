@@ -1,13 +1,31 @@
-//! `import`: of what the prelude has under that name, since there are no packages.
+//! `import`: of what the prelude has under that name, since there are no packages; and what of it is read only when a program
+//! asks for it.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
 use boa_engine::module::{ModuleLoader, ModuleRequest, Referrer, SyntheticModuleInitializer};
 use boa_engine::property::PropertyKey;
-use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, Module, js_string};
+use boa_engine::{
+    Context, JsArgs as _, JsNativeError, JsResult, JsString, JsValue, Module, Source, js_string,
+};
 
+use crate::failure::PRELUDE;
 use crate::run::Prelude;
+
+/// Functions that make what the prelude seldom needs.
+const PARTS: [(&str, &str); 2] =
+    [("path", include_str!("modules/path.js")), ("url", include_str!("modules/url.js"))];
+
+/// The part of that name, for the prelude.
+pub(crate) fn load(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let name = arguments.get_or_undefined(0).to_string(context)?.to_std_string_lossy();
+    let Some((_, source)) = PARTS.into_iter().find(|(known, _)| *known == name) else {
+        return Err(JsNativeError::typ().with_message("no such part").into());
+    };
+    context.eval(Source::from_bytes(source).with_path(Path::new(PRELUDE)))
+}
 
 /// Finds modules by asking the prelude's `require`.
 pub(crate) struct Modules;

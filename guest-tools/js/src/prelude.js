@@ -64,12 +64,38 @@
       done.then((value) => callback(null, value), callback);
     };
   }
-  const known = { fs, "fs/promises": fs.promises };
+  // Read when a program first asks for them.
+  let paths, urls;
+  const ofPath = () => (paths ??= native.load("path")(native.cwd));
+  const ofUrl = () => (urls ??= native.load("url")());
+  const fileOf = (url) => pathOf(typeof url === "string" ? new URL(url) : url);
+  const known = {
+    __proto__: null,
+    fs: () => fs,
+    "fs/promises": () => fs.promises,
+    path: ofPath,
+    "path/posix": ofPath,
+    url: () => ({ URL, URLSearchParams: ofUrl().URLSearchParams, fileURLToPath: fileOf }),
+  };
   function require(name) {
     const found = known[String(name).replace(/^node:/, "")];
-    if (found) return found;
-    throw new Error(`there is no module \`${name}\` here: packages and files cannot be loaded, and \`fs\` is the only module`);
+    if (found) return found();
+    throw new Error(`there is no module \`${name}\` here: packages and files cannot be loaded, and \`fs\`, \`path\` and \`url\` are the only modules`);
   }
+  defineProperty(URL.prototype, "searchParams", {
+    configurable: true,
+    enumerable: true,
+    get() {
+      return ofUrl().searchParams(this);
+    },
+  });
+  defineProperty(globalThis, "URLSearchParams", {
+    configurable: true,
+    get: () => ofUrl().URLSearchParams,
+    set(value) {
+      defineProperty(globalThis, "URLSearchParams", { value, writable: true, configurable: true });
+    },
+  });
 
   // The state is looked for when it is first used: programs without any ask for nothing.
   let state, before;

@@ -278,7 +278,7 @@ mod tests {
             ),
             (
                 json!({ "type": ["object", "null"], "description": "D" }),
-                json!({ "type": "string", "nullable": true, "description": "D\nA JSON object, written as text." }),
+                json!({ "type": "string", "nullable": true, "description": "D. A JSON object, written as text." }),
                 "an object of any names",
             ),
             (

@@ -76,6 +76,36 @@ fn a_program_has_the_value_of_its_last_expression() {
     }
 }
 
+/// What Node (20.20) makes of the same programs, whose value `node -p` would print as JSON.
+#[test]
+fn paths_and_queries_are_as_in_node() {
+    for (program, answer) in [
+        (include_str!("node/paths.js"), include_str!("node/paths.json")),
+        (include_str!("node/urls.js"), include_str!("node/urls.json")),
+    ] {
+        let (_, json) = ran(program);
+        let same = format!(
+            "const a = {answer}; const b = {}; a.map((x, at) => [x, b[at]])\
+            .filter(([x, y]) => JSON.stringify(x) !== JSON.stringify(y))",
+            json.unwrap().unwrap()
+        );
+        assert_eq!(ran(&same).1, Ok(Some("[]".to_owned())));
+    }
+    for (code, json) in [
+        ("typeof require('constructor')", Err("there is no module `constructor` here")),
+        ("import { join } from 'node:path'; join('a', 'b')", Ok("\"a/b\"")),
+        ("await null; (await import('url')).URLSearchParams === URLSearchParams", Ok("true")),
+        ("URLSearchParams = 3; URLSearchParams", Ok("3")),
+        ("path = require('path'); path.resolve('x')", Ok("\"/x\"")),
+    ] {
+        match (ran(code).1, json) {
+            (Ok(got), Ok(json)) => assert_eq!(got.as_deref(), Some(json), "{code}"),
+            (got, Err(words)) => assert!(got.unwrap_err().contains(words), "{code}"),
+            (Err(error), Ok(_)) => panic!("{code}: {error}"),
+        }
+    }
+}
+
 #[test]
 fn a_program_ends_when_nothing_is_left() {
     let timers = "setTimeout(() => console.log('c'), 20); setTimeout(() => console.log('b')); \
