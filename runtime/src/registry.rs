@@ -94,6 +94,14 @@ impl ToolHooks {
         all
     }
 
+    /// Whether these are the same hooks.
+    pub fn are(&self, others: &Self) -> bool {
+        let are = |ours: &[Arc<HookEntry>], others: &[Arc<HookEntry>]| {
+            ours.len() == others.len() && ours.iter().zip(others).all(|(one, other)| Arc::ptr_eq(one, other))
+        };
+        are(&self.pre, &others.pre) && are(&self.around, &others.around) && are(&self.post, &others.post)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.pre.is_empty() && self.around.is_empty() && self.post.is_empty()
     }

@@ -97,6 +97,45 @@ fn cases_are_run_with_what_they_grant() {
 }
 
 #[test]
+fn cases_that_nobody_looked_at_stay_in_their_project() {
+    let case = |grant: &str| {
+        format!(
+            "[[case]]\nname = \"a\"\ntool = \"echo\"\narguments = {{ text = \"x\" }}\ngrant = {{ {grant} }}\n"
+        )
+    };
+    let dirs = |host: &str| case(&format!("dirs = [{{ host = {host:?}, guest = \"/w\" }}]"));
+    let outside = tempfile::tempdir().unwrap();
+    let line = testing("");
+    std::fs::create_dir(line.folder().join("data")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), line.folder().join("tests/link")).unwrap();
+    let network = case("http = [\"http://127.0.0.1:9\"]");
+    let outside = dirs(&outside.path().to_string_lossy());
+    for (cases, told) in [
+        (dirs("."), None),
+        (dirs("../data"), None),
+        (dirs("/"), Some("outside of its project")),
+        (dirs("../.."), Some("outside of its project")),
+        (dirs("link"), Some("outside of its project")),
+        (outside.clone(), Some("`toolcell trust`")),
+        (network.clone(), Some("`toolcell trust`")),
+    ] {
+        line.write("tests/cases.toml", &cases);
+        let ended = line.run(&["test"]);
+        assert_eq!(ended.code, if told.is_some() { 2 } else { 0 }, "{cases}: {ended:?}");
+        assert!(told.is_none_or(|told| ended.stderr.contains(told)), "{cases}: {}", ended.stderr);
+    }
+    for cases in [&outside, &network] {
+        line.write("tests/cases.toml", cases);
+        let flags = line.run(&["test", "--component", "builtin:basics"]);
+        assert_eq!(flags.code, 2, "no configuration is none that is trusted: {flags:?}");
+        let named = line.run(&["test", "--config", "toolcell.toml"]);
+        assert_eq!(named.code, 0, "{named:?}");
+    }
+    assert_eq!(line.run(&["trust"]).code, 0);
+    assert_eq!(line.run(&["test"]).code, 0);
+}
+
+#[test]
 fn a_difference_is_shown() {
     let line = testing(
         r#"tool = "add"

@@ -70,6 +70,9 @@ impl Asking<'_> {
                 let asked = catch_unwind(AssertUnwindSafe(approver.ask(&question)));
                 let answered = async { Ok(asked.await.unwrap_or(Answer::Deny(None))) };
                 let answer = self.whole.within_anywhere(answered).await?;
+                if answer == Answer::Nobody {
+                    return Err(self.pend(question, everybodys, verdicts).await);
+                }
                 let binding = if approver.is_caller() { callers } else { everybodys };
                 self.answered(approver.name(), answer, question, binding, outcome, verdicts).await
             }
@@ -113,6 +116,7 @@ impl Asking<'_> {
                 verdicts.push(verdict(Action::Deny).reason(reason.clone()));
                 return Err(refused(reason.as_deref()));
             }
+            Answer::Nobody => return Err(refused(None)),
             Answer::AlwaysByRule if question.by_rule.is_none() => {
                 verdicts.push(verdict(Action::Deny));
                 return Err(refused(None));

@@ -186,9 +186,38 @@ impl Passage {
             let (tool, arguments, reasons) = (&*placed.tool, &hooked.arguments, reasons.as_slice());
             let asking = Asking { shared, call, whole, tool, arguments, reasons, rules };
             asking.decide(&mut self.outcome, &mut self.verdicts).await?;
+            self.still(shared, call, whole, &placed, original, &hooked.arguments).await?;
         }
         call.is_decided();
         self.hooked(shared, call, whole, &placed, limits, hooked).await
+    }
+
+    /// Whether what was asked about is still what there is: a question may wait for long, and a reload meanwhile is of calls
+    /// that have not begun.
+    async fn still(
+        &mut self,
+        shared: &Shared,
+        call: &Call,
+        whole: &Whole<'_>,
+        placed: &Arc<Placed>,
+        original: &Value,
+        last: &Value,
+    ) -> Result<(), CallError> {
+        let now = find(&call.session, &call.call.name)?;
+        if Arc::ptr_eq(&now, placed) {
+            return Ok(());
+        }
+        let of = |placed: &Placed| {
+            let tool = &placed.tool;
+            (tool.origin().to_owned(), tool.component().to_owned(), tool.digest(), tool.grant())
+        };
+        if of(&now) != of(placed) || !now.hooks.are(&placed.hooks) {
+            let message = "the tool, what it may reach or what checks its calls has changed while the question waited; \
+                           repeat the call";
+            return Err(CallError::new(ErrorKind::ApprovalNeeded, message)
+                .help("an approval is of a tool as it is; what is new is asked about anew"));
+        }
+        self.ruled(shared, &now, whole, original, last).await.map(drop)
     }
 
     /// Step 6: who has to be asked, and by which rules.

@@ -138,7 +138,7 @@ impl Runtime {
         }
         let (registry, alone) = (&self.shared.registry, self.shared.session_tools.is_none());
         told.warnings.extend(policy_warnings(registry, &config, &loaded.source, alone));
-        remotes.settle(&registry.teller());
+        remotes.settle(&registry.teller(), &self.shared.news.hearing());
         loaded.tools = tools;
         // Those that are left behind end when the last call of them has.
         let is_kept = |old: &Arc<Server>| remotes.servers.iter().any(|server| Arc::ptr_eq(old, server));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Runtime;
 use crate::error::Result;
 use crate::policy::Digest;
-use crate::tool::{Server, Tool, remote_tools_of};
+use crate::tool::{Server, Tell, Tool, remote_tools_of};
 
 /// How long servers may take to end, all together.
 const ENDING: Duration = Duration::from_secs(2);
@@ -34,6 +34,12 @@ pub struct RemoteTool {
 pub(super) struct News(Mutex<Vec<String>>);
 
 impl News {
+    /// Adds what a server has to say.
+    pub fn hearing(self: &Arc<Self>) -> Tell {
+        let news = Arc::clone(self);
+        Arc::new(move |told| news.add(vec![told]))
+    }
+
     fn add(&self, told: Vec<String>) {
         let mut lines = self.lines();
         lines.extend(told);

@@ -46,7 +46,8 @@ pub use native::{AnyNativeTool, NativeCall, NativeTool};
 pub(crate) use native::{NativeBody, NativeFunction};
 pub use native_events::NativeEvents;
 pub(crate) use remote::{
-    Patience, RemoteBody, Remotes, Running, Server, Under, load as load_remotes, tools_of as remote_tools_of,
+    Patience, RemoteBody, Remotes, Running, Server, Tell, Under, load as load_remotes,
+    tools_of as remote_tools_of,
 };
 
 use crate::error::Result;

@@ -160,6 +160,10 @@ fn install(file: &Path, key: &str, name: &str, entry: Map<String, Value>) -> any
     let known = servers.entry(name).or_insert_with(|| Value::Object(Map::new()));
     let known =
         known.as_object_mut().ok_or_else(|| wrong(&format!("its `{key}.{name}` is not an object")))?;
+    // What would make its client go elsewhere, or not at all.
+    for other in ["url", "serverUrl", "headers", "disabled"] {
+        known.shift_remove(other);
+    }
     for (member, value) in entry {
         match (known.get_mut(&member), value) {
             // Variables that somebody added are for the same program.

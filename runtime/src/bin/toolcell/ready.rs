@@ -1,7 +1,7 @@
 //! Waiting for a future where there is nothing else to do.
 
 use anyhow::Context as _;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use toolcell::{CancellationToken, Runtime};
 
@@ -20,7 +20,9 @@ pub(crate) fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
 pub(crate) fn interrupted() -> CancellationToken {
     let token = CancellationToken::new();
     // Without the thread a signal ends the process at once, as it does everywhere else.
-    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) {
+    // A terminal that is closed ends it too, unless it was started to outlive that.
+    let hangup = (!ignores_hangup()).then_some(SIGHUP);
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup)) {
         let token = token.clone();
         std::thread::spawn(move || {
             for signal in signals.forever() {
@@ -32,6 +34,13 @@ pub(crate) fn interrupted() -> CancellationToken {
         });
     }
     token
+}
+
+/// Whether whoever started this process had it ignore the end of its terminal, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// Warns, after something was called or compiled, that it will have to be compiled again.

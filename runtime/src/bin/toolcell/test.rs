@@ -47,7 +47,8 @@ Exit codes: 0 every case is as expected, 1 some are not, 2 the command line, a c
 configuration is wrong";
 
 /// Runs cases of tools and says where they differ from what is expected. A case gets what it grants itself and nothing
-/// else: no grant, secret, rule or hook of the configuration.
+/// else: no grant, secret, rule or hook of the configuration. Beside a configuration that was found and is not trusted,
+/// or none, that is folders of the project and no network.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArgs {
@@ -140,7 +141,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn run(&self, file: &CaseFile, case: &Case) -> anyhow::Result<(Outcome, Vec<Difference>)> {
         let place = || format!("{}:{}: `{}`", file.name, case.line, case.name);
-        let scratch = Scratch::of(case, &file.folder).with_context(place)?;
+        let scratch = Scratch::of(case, &file.folder, self.confined()).with_context(place)?;
         let runtime = self.runtime(case, &scratch.grant).with_context(place)?;
         let tool = match &case.tool {
             Some(tool) => tool.clone(),
@@ -154,6 +155,14 @@ impl Bench<'_> {
         let outcome = block_on(call.into_future())?;
         let differences = case.expect.differences(&outcome, &scratch);
         Ok((outcome, differences))
+    }
+
+    /// The folder that cases may not leave, unless somebody looked at what they belong to: whoever runs the tests of a
+    /// project that was only found lets its tools read that.
+    fn confined(&self) -> Option<&Path> {
+        let toolset = self.toolset;
+        let beside = toolset.config.file.as_deref().and_then(Path::parent);
+        (!toolset.is_trusted).then(|| beside.unwrap_or(&toolset.environment.working_directory))
     }
 
     /// A runtime with the tools of the configuration, and nothing of its policy.

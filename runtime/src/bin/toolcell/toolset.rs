@@ -77,6 +77,8 @@ pub(crate) struct Toolset {
     pub config: Config,
     /// How many settings do not hold, since the configuration was found and is not trusted.
     pub inert: usize,
+    /// Whether the configuration was named, is the user's own, or is trusted as it is.
+    pub is_trusted: bool,
     pub components: Vec<ToolComponent>,
     pub over: Limits,
     /// Who is asked about calls.
@@ -100,13 +102,15 @@ impl ToolsetArgs {
         }
         let (config, inert) = match &location {
             Some(location) => narrowed(location, &environment)?,
-            None => (Config::default(), 0),
+            None => (Config::default(), None),
         };
+        let is_trusted = location.is_some() && inert.is_none();
         Ok(Toolset {
             environment,
             location,
             config,
-            inert,
+            inert: inert.unwrap_or_default(),
+            is_trusted,
             components,
             over: self.limits(),
             approver: approver(self),
@@ -200,15 +204,15 @@ pub(crate) fn read(location: &Location, environment: &Environment) -> anyhow::Re
     Ok(narrowed(location, environment)?.0)
 }
 
-/// The same, and how many of its settings do not hold.
-fn narrowed(location: &Location, environment: &Environment) -> anyhow::Result<(Config, usize)> {
+/// The same, and how many of its settings do not hold where it is not trusted.
+fn narrowed(location: &Location, environment: &Environment) -> anyhow::Result<(Config, Option<usize>)> {
     let mut config = Config::load(location, environment)?;
     if is_trusted(location, &config, environment) {
-        return Ok((config, 0));
+        return Ok((config, None));
     }
     let inert = config.restrict_untrusted();
     inert.iter().for_each(|inert| say(Label::Warning, inert));
-    Ok((config, inert.len()))
+    Ok((config, Some(inert.len())))
 }
 
 /// Whether the configuration holds as it is. A damaged list of what is trusted is told and trusts nothing.
@@ -288,8 +292,16 @@ impl Toolset {
         let location = environment.locate(named)?;
         let Some(found) = &location else { bail!("there is no toolcell.toml here or above") };
         let (config, inert) = narrowed(found, &environment)?;
-        let over = Limits::new();
-        Ok(Self { environment, location, config, inert, components: Vec::new(), over, approver: None })
+        Ok(Self {
+            environment,
+            location,
+            config,
+            is_trusted: inert.is_none(),
+            inert: inert.unwrap_or_default(),
+            components: Vec::new(),
+            over: Limits::new(),
+            approver: None,
+        })
     }
 
     /// A builder of the runtime of one short command.

@@ -200,7 +200,7 @@ impl Pending {
     /// When there is no such scope for this question.
     pub(super) fn approved(&self, answer: &Answer, now: u64) -> Result<Option<Approval>> {
         let scope = match answer {
-            Answer::Deny(_) => return Ok(None),
+            Answer::Deny(_) | Answer::Nobody => return Ok(None),
             Answer::Once => Scope::Once,
             Answer::Session => Scope::Session,
             Answer::Always => Scope::Always,

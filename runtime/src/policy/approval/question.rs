@@ -50,9 +50,12 @@ pub struct Reason {
 
 /// What was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answer {
     /// No, possibly with a reason for the model.
     Deny(Option<String>),
+    /// Nobody could be asked after all: the question waits in the store of approvals.
+    Nobody,
     /// This once.
     Once,
     /// Exactly this, for the rest of the session.

@@ -92,7 +92,7 @@ impl Approvals {
     /// # Errors
     /// When the store cannot be written, is full, or there is no such scope for this question.
     pub fn remember(&self, question: &Question, binding: &Binding, answer: &Answer) -> Result<()> {
-        if matches!(answer, Answer::Deny(_) | Answer::Once) {
+        if matches!(answer, Answer::Deny(_) | Answer::Nobody | Answer::Once) {
             return Ok(());
         }
         let pending = Pending::new(identifier()?, question, binding, now());

@@ -7,6 +7,7 @@ use super::super::admission::Door;
 use super::super::forgetting::Forgetting;
 use super::super::loading::Loading;
 use super::super::reload::{Source, components, load_components, policy_warnings, servers};
+use super::super::remotes::News;
 use super::super::{Loaded, Runtime, Shared, Terms};
 use super::RuntimeBuilder;
 use crate::config::{ComponentConfig, Config, Environment, StoredComponents};
@@ -82,7 +83,8 @@ impl RuntimeBuilder {
         tools.append(&mut remotes.tools);
         let added = registry.add(tools.iter().cloned().chain(natives).collect());
         added.map_err(|error| located(error, &all))?;
-        remotes.settle(&registry.teller());
+        let news: Arc<News> = Arc::default();
+        remotes.settle(&registry.teller(), &news.hearing());
         let policy_warnings = policy_warnings(&registry, &all, &self.source, self.session_tools.0.is_none());
         warnings.extend(policy_warnings.iter().cloned());
         let runtime = Runtime {
@@ -103,7 +105,7 @@ impl RuntimeBuilder {
                 anonymous: Arc::default(),
                 pins,
                 warnings,
-                news: Arc::default(),
+                news,
                 policy_warnings,
                 cache_problem,
                 door: Door::new(&self.config),

@@ -41,7 +41,7 @@ impl Approver for ClientApprover {
     async fn ask(&self, question: &Question) -> Answer {
         let (answered, answer) = oneshot::channel();
         let asked = Asked { question: question.clone(), answered };
-        let Ok(carrier) = CARRIER.try_with(Clone::clone) else { return Answer::Deny(None) };
+        let Ok(carrier) = CARRIER.try_with(Clone::clone) else { return Answer::Nobody };
         match carrier.send(asked).await {
             Ok(()) => answer.await.unwrap_or(Answer::Deny(None)),
             Err(_) => Answer::Deny(None),
@@ -73,13 +73,20 @@ pub(super) enum Answers {
     /// What ends with its session, for whoever reaches a server without tokens: it has no name that approvals could be bound to.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has principals"))]
     Passing,
+    /// What ends with its call, for whoever reaches such a server without a session of its own: its session is everybody's.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has principals"))]
+    Single,
 }
 
 impl Answers {
-    /// What a principal over HTTP may answer.
+    /// What a principal over HTTP may answer, in a session of its own or in what it has without one.
     #[cfg(feature = "http")]
-    pub fn of_principal(name: Option<&str>) -> Self {
-        if name.is_some() { Self::Own } else { Self::Passing }
+    pub fn of_principal(name: Option<&str>, has_session: bool) -> Self {
+        match (name, has_session) {
+            (Some(_), _) => Self::Own,
+            (None, true) => Self::Passing,
+            (None, false) => Self::Single,
+        }
     }
 }
 
@@ -112,8 +119,9 @@ impl Form {
         }
         let digest =
             Sha256::new().chain_update(&message).chain_update(b"\n").chain_update(arguments.to_string());
-        let mut offered = vec!["no", "once", "session"];
-        offered.extend((answers != Answers::Passing).then_some("always"));
+        let mut offered = vec!["no", "once"];
+        offered.extend((answers != Answers::Single).then_some("session"));
+        offered.extend(matches!(answers, Answers::All | Answers::Own).then_some("always"));
         offered.extend(by_rule.map(|_| "rule"));
         Self { message, answers: offered, digest: digest.finalize().into() }
     }
@@ -124,11 +132,15 @@ impl Form {
     }
 
     pub fn params(&self) -> Value {
-        let meanings = "no; once; exactly this for the rest of the session";
-        let meanings = match self.answers.contains(&"always") {
-            true => format!("{meanings}; exactly this from now on"),
-            false => meanings.to_owned(),
+        let meaning = |answer: &&'static str| match *answer {
+            "session" => Some("exactly this for the rest of the session"),
+            "always" => Some("exactly this from now on"),
+            // The message says it.
+            "rule" => None,
+            plain => Some(plain),
         };
+        let meanings: Vec<&str> = self.answers.iter().filter_map(meaning).collect();
+        let meanings = meanings.join("; ");
         json!({
             "mode": "form",
             "message": self.message,

@@ -83,7 +83,8 @@ impl Calling {
         let (resume, mut resumed) = mpsc::channel::<Resumed>(1);
         let mut speech = Speech { tool: self.name.clone(), terms: self.terms.clone(), done: None };
         let mut call = self.connection.client.session.call(call).cancel(self.running.end.clone());
-        if speech.is_wanted() {
+        // Who comes back with an answer may want to hear more than who asked.
+        if speech.is_wanted() || (self.terms.elicits && self.terms.is_current()) {
             call = call.events(sink);
         } else {
             drop(sink);
@@ -98,7 +99,10 @@ impl Calling {
                 Some(asked) = questions.recv() => if let Some(asked) = self.ask_anywhere(asked).await {
                     open = self.ask(asked, &resume).await;
                 },
-                Some(resumed) = resumed.recv() => self.resumed(resumed, open.take()),
+                Some(resumed) = resumed.recv() => {
+                    speech.terms = resumed.terms.clone();
+                    self.resumed(resumed, open.take());
+                }
                 ended = &mut call => break ended,
                 () = self.writer.closed(), if open.is_none() && !self.is_unwanted() => self.abandon(),
             }
@@ -155,7 +159,7 @@ impl Calling {
             session: self.connection.client.session.name(),
         };
         let Some(state) = shared.seal(&about, form.digest()) else {
-            let _ = asked.answered.send(Answer::Deny(None));
+            let _ = asked.answered.send(Answer::Nobody);
             return None;
         };
         self.writer.send(&answer::message(&self.id, asks(&form, &state))).await;
@@ -178,8 +182,9 @@ impl Calling {
             end: self.running.end.clone(),
             resume: resume.clone(),
         };
+        // Where as many wait as may, nobody has said no: this one waits for its operator.
         let Ok(key) = self.connection.client.park(parked) else {
-            let _ = answered.send(Answer::Deny(None));
+            let _ = answered.send(Answer::Nobody);
             return None;
         };
         self.connection.ended(&self.id);
@@ -189,6 +194,7 @@ impl Calling {
 
     fn resumed(&mut self, resumed: Resumed, open: Option<Open>) {
         self.id = resumed.id;
+        self.terms = resumed.terms;
         self.running = resumed.running;
         self.writer = resumed.writer;
         self.connection = resumed.connection;

@@ -61,6 +61,8 @@ pub(super) struct Parked {
 /// The request that a parked call goes on with.
 pub(super) struct Resumed {
     pub id: Value,
+    /// What its client wants to hear from now on, and where.
+    pub terms: super::version::Terms,
     pub running: Running,
     pub writer: super::writer::Writer,
     pub connection: Arc<super::connection::Connection>,
@@ -157,11 +159,15 @@ impl Client {
         }
     }
 
-    /// The full outputs that can be read. Waits for a store that instances share.
+    /// The full outputs that can be read; where everybody has the same session, whoever has a handle can, and none is listed.
+    /// Waits for a store that instances share.
     ///
     /// # Errors
     /// When that store cannot be asked.
     pub fn outputs(&self) -> std::result::Result<Value, Refusal> {
+        if self.answers == Answers::Single {
+            return Ok(outputs::list(&[]));
+        }
         let Some(shared) = &self.shared else { return Ok(outputs::list(&lock(&self.outputs))) };
         let kept = shared.outputs(self.session.name());
         let kept = kept.map_err(|_| Refusal::new(INTERNAL_ERROR, SILENT))?;

@@ -249,7 +249,7 @@ impl Connection {
             let key = state.as_str().unwrap_or_default();
             let answer = params.get("inputResponses").and_then(|answers| answers.get(Form::KEY)).cloned();
             let Some(shared) = &self.client.shared else {
-                return self.resume(id, (key, &name, &arguments), answer, writer).map(|()| None);
+                return self.resume((id, terms), (key, &name, &arguments), answer, writer).map(|()| None);
             };
             let about = About { tool: &name, arguments: &arguments, session: self.client.session.name() };
             let unsealed = shared.unseal(key, &about).ok_or_else(not_waiting)?;
@@ -298,7 +298,7 @@ impl Connection {
 
     fn resume(
         self: &Arc<Self>,
-        id: &Value,
+        (id, terms): (&Value, &Terms),
         (key, name, arguments): (&str, &str, &Value),
         answer: Option<Value>,
         writer: &Writer,
@@ -310,7 +310,8 @@ impl Connection {
                 *known = running.clone();
             }
             let (connection, writer) = (Arc::clone(self), writer.clone());
-            let resumed = Resumed { id: id.clone(), running, writer, connection, answer };
+            let resumed =
+                Resumed { id: id.clone(), terms: terms.clone(), running, writer, connection, answer };
             if parked.resume.try_send(resumed).is_ok() {
                 return Ok(());
             }

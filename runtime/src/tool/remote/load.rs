@@ -11,7 +11,7 @@ use super::catalog::{Listing, Offer};
 use super::names::legal;
 use super::opening::{Opened, Patience, open};
 use super::running::Running;
-use super::server::Server;
+use super::server::{Server, Tell};
 use super::{Off, RemoteBody};
 use crate::config::{McpConfig, McpHints, McpToolSettings};
 use crate::error::Result;
@@ -293,8 +293,8 @@ fn hints(declared: McpHints) -> Hints {
 
 impl Remotes {
     /// Notes that they are in use, and where those that changed are to be told.
-    pub fn settle(&self, teller: &watch::Sender<u64>) {
-        self.servers.iter().for_each(|server| server.tell(teller.clone()));
+    pub fn settle(&self, teller: &watch::Sender<u64>, tell: &Tell) {
+        self.servers.iter().for_each(|server| server.tell(teller.clone(), Arc::clone(tell)));
         for server in &self.arrived {
             let _ = server.is_taken_now();
         }

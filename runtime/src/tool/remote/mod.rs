@@ -36,7 +36,7 @@ use crate::tool::ArgumentSchema;
 pub(crate) use load::{Remotes, Under, load, tools_of};
 pub(crate) use opening::Patience;
 pub(crate) use running::Running;
-pub(crate) use server::Server;
+pub(crate) use server::{Server, Tell};
 
 /// What is called when a tool of another server is.
 pub(crate) struct RemoteBody {

@@ -32,7 +32,8 @@ pub(super) fn returned(mut result: Value) -> Result<Returned, CallError> {
     if let (true, Some(data)) = (content.is_empty(), &structured) {
         content.push(Content::Text { text: data.to_string() });
     }
-    if result.get("isError") == Some(&Value::Bool(true)) {
+    // What is neither true nor false is no success.
+    if result.get("isError").is_some_and(|failed| !failed.is_null() && *failed != Value::Bool(false)) {
         return Ok(Returned::ToolError(Some(Value::String(texts(&content)))));
     }
     Ok(Returned::Output { content, structured: structured.filter(Value::is_object) })

@@ -24,6 +24,9 @@ use crate::output::{Redactor, clean};
 use crate::policy::Digest;
 use crate::sandbox::Sandbox;
 
+/// Hears what there is to say to the operator.
+pub(crate) type Tell = Arc<dyn Fn(String) + Send + Sync>;
+
 /// Bytes of a message beside a result: what is around it, and how its text is escaped.
 const AROUND: usize = 1 << 20;
 
@@ -52,7 +55,7 @@ pub(crate) struct Server {
     /// Cancelled when it is ended for good, so that a connection that is being opened is given up.
     ending: CancellationToken,
     state: Mutex<State>,
-    teller: OnceLock<watch::Sender<u64>>,
+    teller: OnceLock<(watch::Sender<u64>, Tell)>,
     /// Whether the tools of its settings were made of what it offers.
     is_taken: AtomicBool,
     /// Whether somebody waits, or has waited, for it to be reached.
@@ -153,9 +156,9 @@ impl Server {
         self.redactor.as_ref()
     }
 
-    /// Where to tell that its tools have changed.
-    pub fn tell(&self, teller: watch::Sender<u64>) {
-        let _ = self.teller.set(teller);
+    /// Where to tell that its tools have changed, and to say which.
+    pub fn tell(&self, teller: watch::Sender<u64>, tell: Tell) {
+        let _ = self.teller.set((teller, tell));
     }
 
     /// Whether it was tried and could not be reached.

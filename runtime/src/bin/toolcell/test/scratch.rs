@@ -24,8 +24,8 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes what the case grants; host paths start at `base`.
-    pub fn of(case: &Case, base: &Path) -> anyhow::Result<Self> {
+    /// Makes what the case grants; host paths start at `base`, and stay in the folder that `confined` names or in `base`.
+    pub fn of(case: &Case, base: &Path, confined: Option<&Path>) -> anyhow::Result<Self> {
         let folders = tempfile::tempdir().context("cannot make a folder for the case")?;
         let (mut grant, mut dirs) = (Grant::none(), Vec::new());
         for (index, dir) in case.grant.dirs.iter().enumerate() {
@@ -36,11 +36,18 @@ impl Scratch {
                 );
             }
             let copy = folders.path().join(index.to_string());
+            if let (Some(project), Some(host)) = (confined, &dir.host) {
+                stays_in(&base.join(host), &[project, base])
+                    .with_context(|| format!("`grant.dirs`: `{host}`"))?;
+            }
             fill(&copy, dir, base).with_context(|| format!("`grant.dirs`: {}", dir.guest))?;
             let access = dir.access.unwrap_or(Access::Read);
             let granted = dir.deny.iter().fold(DirGrant::new(&copy, &dir.guest, access), DirGrant::deny);
             grant = grant.dir_grant(granted);
             dirs.push((dir.guest.trim_end_matches('/').to_owned(), copy));
+        }
+        if confined.is_some() && !case.grant.http.is_empty() {
+            bail!("`grant.http`: a case reaches the network {TRUSTED}");
         }
         for origin in &case.grant.http {
             let entry = HttpGrant::from_flag(origin).map_err(|words| anyhow!("`grant.http`: {words}"))?;
@@ -86,6 +93,21 @@ fn plain(path: &str) -> Option<&Path> {
     let path = Path::new(path);
     let is_plain = |part| matches!(part, Component::Normal(_));
     (path.components().next().is_some() && path.components().all(is_plain)).then_some(path)
+}
+
+/// What lets a case reach further.
+const TRUSTED: &str = "only where its toolcell.toml is trusted (look at it and the cases, and run `toolcell trust`) or \
+                       named by --config";
+
+/// Refuses a folder that is in none of these, links followed.
+fn stays_in(folder: &Path, allowed: &[&Path]) -> anyhow::Result<()> {
+    // What is not there is told of where it would be copied.
+    let Ok(real) = folder.canonicalize() else { return Ok(()) };
+    let holds = |allowed: &&Path| allowed.canonicalize().is_ok_and(|allowed| real.starts_with(allowed));
+    match allowed.iter().any(holds) {
+        true => Ok(()),
+        false => bail!("a case reaches folders outside of its project {TRUSTED}"),
+    }
 }
 
 fn fill(copy: &Path, dir: &RawDir, base: &Path) -> anyhow::Result<()> {

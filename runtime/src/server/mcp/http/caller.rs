@@ -104,8 +104,9 @@ impl Caller {
             None => session,
         };
         let client = Client::new(runtime.clone(), session).observed(observer, end).shared(shared);
-        let client =
-            client.within(room, Room::new(ARRIVING)).answering(Answers::of_principal(principal.as_deref()));
+        let client = client
+            .within(room, Room::new(ARRIVING))
+            .answering(Answers::of_principal(principal.as_deref(), false));
         Self { principal, client: Arc::new(client), places }
     }
 }

@@ -175,7 +175,7 @@ impl Server {
         let shared = self.instances.as_ref().map(|instances| Arc::clone(&instances.shared));
         let client = client
             .within(caller.client.room.clone(), caller.client.arrivals.clone())
-            .answering(Answers::of_principal(owner));
+            .answering(Answers::of_principal(owner, true));
         client.observed(self.observer(), caller.client.end.child_token()).shared(shared)
     }
 

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::pace::Pace;
 use super::{SHUTTING_DOWN, Server};
 use crate::policy::Digest;
+use crate::tool::misset::listed;
 use crate::tool::remote::catalog::Listing;
 use crate::tool::remote::client::Client;
 
@@ -130,11 +131,24 @@ impl Server {
             state.noted = heard.number;
             state.listing.replace(Arc::clone(&listing))
         };
-        if before.is_none_or(|before| before.identities != listing.identities)
-            && let Some(teller) = self.teller.get()
-        {
-            teller.send_modify(|count| *count += 1);
+        if before.as_ref().is_some_and(|before| before.identities == listing.identities) {
+            return;
         }
+        let Some((teller, tell)) = self.teller.get() else { return };
+        if let Some(before) = before {
+            let changed =
+                listing.identities.iter().filter(|(name, now)| before.identities.get(*name) != Some(now));
+            let changed: Vec<&str> = changed.map(|(name, _)| name.as_str()).collect();
+            if !changed.is_empty() {
+                let what = listed(&changed);
+                tell(format!(
+                    "{}: what it says of {what} has changed; a tool that is not as it was approved is off, and `toolcell list` says \
+                     which",
+                    self.component
+                ));
+            }
+        }
+        teller.send_modify(|count| *count += 1);
     }
 }
 
