@@ -279,16 +279,19 @@ impl Registry {
         self.policies().rules.without_paths()
     }
 
-    /// What rules and hooks say of tools that there are none of.
-    pub fn unmatched(&self) -> Vec<String> {
+    /// What rules and hooks say of tools that there are none of; where these are not all, what rules say of those that there are.
+    pub fn unmatched(&self, is_all: bool) -> Vec<String> {
         let tools = self.now();
         let known = Known {
             tools: tools.iter().map(|placed| (placed.tool.subject(), placed.tool.input_schema())).collect(),
+            is_all,
             nearest: |written, names| nearest(written, names).into_iter().map(str::to_owned).collect(),
         };
         let policies = self.policies();
         let mut unmatched = policies.rules.unmatched(&known);
-        unmatched.extend(policies.hooks.iter().flat_map(|hook| hook.unmatched(&known)));
+        if is_all {
+            unmatched.extend(policies.hooks.iter().flat_map(|hook| hook.unmatched(&known)));
+        }
         unmatched
     }
 

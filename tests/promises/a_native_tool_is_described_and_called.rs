@@ -177,7 +177,7 @@ async fn what_does_not_fit_is_said_as_of_a_component() {
         json!({ "pattern": "x", "range": { "from": -1, "to": 256, "too": 1 } }),
         json!({ "pattern": "x", "range": {} }),
         json!({ "pattern": "x", "range": [1, 2] }),
-        json!({ "pattern": "x", "range": "{\"from\": 1}" }),
+        json!({ "pattern": "x", "range": "{\"from\": -1}" }),
         json!({ "pattern": "x", "sums": [{ "op": "add", "a": 1 }, { "op": "negate", "a": "x" }] }),
         json!({ "pattern": "x", "sums": [{ "op": "negte", "a": 1 }, {}, 7] }),
         json!({ "pattern": "x", "words": [] }),

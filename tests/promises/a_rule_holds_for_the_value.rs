@@ -213,6 +213,12 @@ async fn a_text_that_holds_what_a_tool_without_types_takes_is_that_to_rules_and_
         "filter": { "type": "object" }, "ids": { "type": ["array", "null"], "items": { "type": "integer" } },
         "level": { "enum": [1, 2] }, "note": { "type": "string" }, "free": {},
         "both": { "anyOf": [{ "type": "string" }, { "type": "object" }] },
+        "scope": { "anyOf": [{ "const": "all" }, { "type": "object" }] },
+        "either": { "oneOf": [
+            { "type": "object", "properties": { "a": { "type": "object" } }, "required": ["a"] },
+            { "type": "object", "properties": { "b": { "type": "object" } }, "required": ["b"] },
+        ] },
+        "some": { "type": "array", "items": { "type": "object" }, "contains": { "required": ["k"] } },
         "inner": { "anyOf": [{ "type": "object", "properties": { "p": { "type": "object" } } }, { "type": "null" }] },
     }, "additionalProperties": false });
     let server = Scripted::new(&[json!({ "name": "del", "inputSchema": schema })]);
@@ -235,6 +241,20 @@ async fn a_text_that_holds_what_a_tool_without_types_takes_is_that_to_rules_and_
     let expected = json!({ "filter": { "name": "dev" }, "ids": [1, 2], "level": 2, "note": "{}", "free": "[1]",
         "both": "{}", "inner": { "p": { "q": [] } } });
     assert_eq!(got["params"]["arguments"], expected);
+    // What is one of several words, or one of several objects, as text; and null where it may be.
+    for (given, expected) in [
+        (json!({ "scope": "{\"a\":1}" }), json!({ "scope": { "a": 1 } })),
+        (json!({ "scope": "all" }), json!({ "scope": "all" })),
+        (json!({ "ids": "null" }), json!({ "ids": null })),
+        (json!({ "either": { "a": "{\"x\":1}" } }), json!({ "either": { "a": { "x": 1 } } })),
+        (json!({ "either": { "b": "{}" } }), json!({ "either": { "b": {} } })),
+        (json!({ "some": ["{\"k\":1}", "{}"] }), json!({ "some": [{ "k": 1 }, {}] })),
+    ] {
+        let outcome = sent(given.clone()).await;
+        assert_eq!(outcome.error, None, "{given}");
+        let got = server.seen().into_iter().rfind(|message| message["method"] == "tools/call").unwrap();
+        assert_eq!(got["params"]["arguments"], expected, "{given}");
+    }
     for wrong in [
         json!({ "filter": "[1]" }),
         json!({ "filter": "{" }),
@@ -244,6 +264,8 @@ async fn a_text_that_holds_what_a_tool_without_types_takes_is_that_to_rules_and_
         json!({ "level": "3" }),
         json!({ "filter": "{}", "unknown": 1 }),
         json!({ "filter": "\"{}\"" }),
+        json!({ "ids": "[123456789012345678901234567890]" }),
+        json!({ "level": "123456789012345678901234567890" }),
     ] {
         let outcome = sent(wrong.clone()).await;
         assert_eq!(outcome.error.as_ref().unwrap().kind, ErrorKind::InvalidArguments, "{wrong}");

@@ -132,6 +132,56 @@ async fn a_running_call_finishes_on_what_it_began_with() {
     assert!(running.await.unwrap().is_success());
 }
 
+/// A question may wait for minutes, and what it is about has not begun.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waited_for_an_answer_runs_only_as_what_there_is_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("tool.wasm");
+    let asks = "[[rule]]\naction = \"ask\"\ntools = [\"add\"]\n";
+    let basics = toolcell::tool::builtin_bytes("basics").unwrap().into_owned();
+    let started = format!("[component.basics]\npath = {copy:?}\n{asks}");
+    let unrelated = format!("{started}[component.more]\npath = \"builtin:plan\"\n");
+    let denying = format!("{started}[[rule]]\naction = \"deny\"\ntools = [\"add\"]\n");
+    let granting = format!(
+        "[component.basics]\npath = {copy:?}\n[component.basics.grant]\nenv = {{ A = \"1\" }}\n{asks}"
+    );
+    let hooked = format!("{started}[[hook]]\nkind = \"rate_limit\"\ncalls = 100\nper = \"1m\"\n");
+    let gone = "[component.plan]\npath = \"builtin:plan\"\n".to_owned();
+    for (changed, expected) in [
+        (unrelated, None),
+        (denying, Some(ErrorKind::Denied)),
+        (granting, Some(ErrorKind::ApprovalNeeded)),
+        (hooked, Some(ErrorKind::ApprovalNeeded)),
+        (gone, Some(ErrorKind::UnknownTool)),
+        // The same text, of another component.
+        (String::new(), Some(ErrorKind::ApprovalNeeded)),
+    ] {
+        std::fs::write(&copy, &basics).unwrap();
+        let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (tells, waits) = (Arc::clone(&asked), Arc::clone(&go));
+        let runtime = built(builder().config(config(folder.path(), &started)).approver(move |_| {
+            let (tells, waits) = (Arc::clone(&tells), Arc::clone(&waits));
+            async move {
+                tells.notify_one();
+                waits.notified().await;
+                toolcell::policy::Answer::Once
+            }
+        }));
+        let call = ToolCall::new("add", json!({ "a": 1, "b": 2 }));
+        let running = tokio::spawn(runtime.call(call).into_future());
+        asked.notified().await;
+        let text = if changed.is_empty() { &started } else { &changed };
+        if changed.is_empty() {
+            // Another component with the same functions: an empty custom section more.
+            std::fs::write(&copy, [&basics[..], &[0, 2, 1, b'x']].concat()).unwrap();
+        }
+        runtime.reload(config(folder.path(), text)).unwrap();
+        go.notify_one();
+        let outcome = running.await.unwrap();
+        assert_eq!(outcome.error_kind(), expected, "{changed}: {outcome:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_call_keeps_the_bounds_that_it_began_with() {
     let folder = tempfile::tempdir().unwrap();

@@ -504,6 +504,57 @@ fn a_client_of_the_current_era_comes_back_with_the_answer() {
 }
 
 #[test]
+fn a_question_too_many_is_its_operators_and_nobodys_no() {
+    let line = CommandLine::new();
+    let mut client = configured(&line, ASKS);
+    let meta = current(json!({ "elicitation": { "form": {} } }));
+    let asking = |number: u64| {
+        let mut params = echo(&number.to_string());
+        params["_meta"] = meta.clone();
+        params
+    };
+    for number in 1..=256 {
+        let open = client.ask(number, "tools/call", asking(number));
+        assert_eq!(open["result"]["resultType"], "input_required", "{open}");
+    }
+    let next = client.ask(300, "tools/call", asking(300))["result"].clone();
+    assert_eq!(next["_meta"]["toolcell/kind"], "approval_needed", "{next}");
+    let id = next["_meta"]["toolcell/error"]["details"]["approval"].as_str().unwrap();
+    assert_eq!(line.run(&["approvals", "allow", id]).code, 0);
+    assert_eq!(client.ask(301, "tools/call", asking(300))["result"]["isError"], false);
+    assert_eq!(client.close(), (0, vec![]));
+}
+
+#[test]
+fn who_comes_back_with_an_answer_hears_of_progress_under_the_new_token() {
+    let line = CommandLine::new();
+    let probe = guest("probe");
+    line.write(
+        "toolcell.toml",
+        format!("[component.p]\npath = {probe:?}\n[[rule]]\ntools = [\"progress_many\"]\naction = \"ask\"\n"),
+    );
+    let mut client = McpClient::start(&mut line.command(&["mcp", "--config", "toolcell.toml"]));
+    let calling = |token: Option<&str>, more: Value| {
+        let mut meta = current(json!({ "elicitation": { "form": {} } }));
+        if let Some(token) = token {
+            meta["progressToken"] = json!(token);
+        }
+        let mut params = json!({ "name": "progress_many", "arguments": { "count": 3 }, "_meta": meta });
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        params
+    };
+    for (id, first) in [(1, Some("first")), (3, None)] {
+        let open = client.ask(id, "tools/call", calling(first, json!({})))["result"].clone();
+        let given = json!({ "requestState": open["requestState"], "inputResponses": {
+            "approval": { "action": "accept", "content": { "answer": "once" } } } });
+        client.request(id + 1, "tools/call", calling(Some("second"), given));
+        let told = client.messages.said("notifications/progress");
+        assert_eq!(told["params"]["progressToken"], "second", "{told}");
+        assert_eq!(client.messages.answer(&json!(id + 1))["result"]["isError"], false);
+    }
+}
+
+#[test]
 fn a_client_without_forms_is_told_what_its_operator_is_asked() {
     let line = CommandLine::new();
     let mut client = configured(&line, ASKS);

@@ -62,6 +62,8 @@ async fn a_change_while_it_runs_is_off_and_told() {
         assert!(call(&runtime, "change", json!({})).await.is_success());
         tokio::time::timeout(Duration::from_secs(30), changes.changed()).await.unwrap().unwrap();
         assert_eq!(names(&runtime), ["change"], "{era}");
+        let told = runtime.news().join("\n");
+        assert!(told.contains("mcp.s: what it says of `a` has changed"), "{era}: {told}");
         assert_eq!(call(&runtime, "a", json!({})).await.error_kind(), Some(ErrorKind::ToolInactive));
     }
 }

@@ -282,6 +282,12 @@ fn what_matches_no_tool_is_told() {
         let checked = line.run(&["check"]);
         assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{rule}");
     }
+    // Whatever another server may have, a tool that is there and is named has no such argument.
+    let other = "[mcp.o]\ncommand = [\"/nowhere/server\"]\n";
+    let rules = "[[rule]]\naction = \"deny\"\ntools = [\"fetch\"]\narguments = { \"headers.nam\" = \"*\" }\n[[rule]]\naction = \"deny\"\ntools = [\"rm\"]\n";
+    line.write("toolcell.toml", format!("{basics}{other}{rules}"));
+    let told = line.run(&["check", "--config", "toolcell.toml"]).stderr;
+    assert!(told.contains("did you mean `headers.name`?") && !told.contains("`rm`"), "{told}");
     // Of what is switched off nobody knows the tools.
     let off = "[component.c]\npath = \"none.wasm\"\nenabled = false\n";
     line.write("toolcell.toml", format!("{basics}{off}[[rule]]\naction = \"deny\"\ntools = [\"rm\"]\n"));

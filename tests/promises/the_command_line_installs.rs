@@ -49,7 +49,8 @@ fn what_is_there_stays() {
     let there = json!({
         "first": [1, 2.50], "mcpServers": {
             "other": { "command": "x" },
-            "toolcell": { "command": "/old", "args": [], "env": { "MINE": "1" }, "disabled": true },
+            "toolcell": { "command": "/old", "args": [], "env": { "MINE": "1" }, "timeout": 7, "disabled": true,
+                "url": "http://old.example/mcp", "headers": { "X": "1" } },
         }, "last": null,
     });
     let file = user.write(".mcp.json", there.to_string());
@@ -62,7 +63,9 @@ fn what_is_there_stays() {
     assert_eq!(written["mcpServers"]["other"], there["mcpServers"]["other"]);
     assert_eq!((&written["first"], &written["last"]), (&there["first"], &Value::Null));
     let entry = &written["mcpServers"]["toolcell"];
-    assert_eq!((&entry["disabled"], &entry["env"]["MINE"]), (&json!(true), &json!("1")));
+    assert_eq!((&entry["timeout"], &entry["env"]["MINE"]), (&json!(7), &json!("1")));
+    // What would make its client go elsewhere, or not at all.
+    assert!(["disabled", "url", "headers"].iter().all(|gone| entry.get(gone).is_none()), "{entry}");
     assert_eq!(entry["command"], json!(binary().canonicalize().unwrap()));
     assert_eq!(user.run(&["mcp", "install", "claude-code", "--name", "two"]).code, 0);
     assert!(document(&user, ".mcp.json")["mcpServers"]["two"].is_object());

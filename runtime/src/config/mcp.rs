@@ -14,6 +14,7 @@ use super::rules::group_fits;
 use super::validate::{Validator, count};
 use crate::limits::{Limit, Limits, Origin};
 use crate::policy::{Secret, SecretSource};
+use crate::schema::RepairMode;
 
 /// The limits that bound calls of tools which run elsewhere.
 const LIMITS: [&str; 3] = ["timeout", "argument_bytes", "result_bytes"];
@@ -40,6 +41,8 @@ pub struct McpConfig {
     pub secrets: BTreeMap<String, Secret>,
     /// What is declared of all its tools.
     pub hints: McpHints,
+    /// How much lenient spelling in arguments is mended.
+    pub repair: RepairMode,
     /// Settings of single tools, by the names that the server gives them.
     pub tool_settings: BTreeMap<String, McpToolSettings>,
     /// What calls of its tools may consume.
@@ -161,6 +164,7 @@ impl McpConfig {
         put("hints", Some(json!(self.hints)).filter(|_| self.hints != McpHints::default()));
         let secrets = self.secrets.iter().map(|(name, secret)| (name.clone(), source(secret)));
         put("secrets", Some(Value::Object(secrets.collect())).filter(|_| !self.secrets.is_empty()));
+        put("repair", Some(json!(self.repair)));
         put("concurrent_calls", Some(self.concurrent_calls.into()));
         put("start_timeout", Some(humantime::format_duration(self.start_timeout).to_string().into()));
         put("limits", Some(show_limits(&[outer, &self.limits])));
@@ -242,6 +246,7 @@ impl Validator<'_, '_> {
             hints: raw.hints.into(),
             tool_settings,
             limits,
+            repair: raw.repair.unwrap_or_default(),
             concurrent_calls: concurrent_calls.unwrap_or(8),
             start_timeout: start_timeout.unwrap_or(Duration::from_secs(10)),
             origin: self.document.origin(&address),

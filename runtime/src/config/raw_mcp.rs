@@ -12,6 +12,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use super::amount::Amount;
 use super::raw::RawSecret;
 use super::raw_limits::RawLimits;
+use crate::schema::RepairMode;
 
 /// A server of the Model Context Protocol whose tools are called like all others: a program, or an address.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -45,6 +46,9 @@ pub(super) struct RawMcp {
     pub(super) instructions: Option<String>,
     /// What you declare of all its tools. What the server claims of them counts for nothing.
     pub(super) hints: RawMcpHints,
+    /// How much lenient spelling in arguments is mended: by `"decode"`, the default, a text is what it holds where the tool takes
+    /// no text.
+    pub(super) repair: Option<RepairMode>,
     /// What calls of its tools may consume: `timeout`, `argument_bytes`, `result_bytes`.
     pub(super) limits: RawLimits,
     /// Calls that run there at once. Default 8.

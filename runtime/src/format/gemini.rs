@@ -66,7 +66,7 @@ pub(super) fn gemini(schema: &Value) -> (Value, Vec<String>) {
     let mut schema = at(schema);
     let mut notes = Vec::new();
     // What takes no arguments has no schema there.
-    if schema.get("properties").is_some() {
+    if schema.get("properties").is_some_and(|all| *all != json!({})) {
         sound(&mut schema, &mut notes);
     }
     (schema, notes)
@@ -75,6 +75,9 @@ pub(super) fn gemini(schema: &Value) -> (Value, Vec<String>) {
 fn at(schema: &Value) -> Value {
     let Value::Object(keywords) = schema else { return json!({}) };
     let mut schema = keywords.clone();
+    // Of OpenAPI, and nothing in the words of JSON Schema.
+    schema.shift_remove("nullable");
+    schema.shift_remove("propertyOrdering");
     let keeps_pattern = !schema.contains_key("contentEncoding");
     let constraints = CONSTRAINTS.into_iter().filter(|keyword| schema.get(*keyword).is_none_or(is_double));
     let keeping: Vec<&str> = constraints.chain(keeps_pattern.then_some("pattern")).collect();
@@ -84,9 +87,20 @@ fn at(schema: &Value) -> Value {
         sentences.push(format!("In this order: {}.", types.join(", ")));
         schema.extend(words::any_of(&places).map(|items| ("items".to_owned(), items)));
     }
-    // An enumeration there is of text.
+    // An enumeration there is of text, and of no other type.
+    let kind = schema.get("type").and_then(Value::as_str).map(str::to_owned);
+    if let Some(Value::Array(words)) = schema.get_mut("enum")
+        && kind.is_none()
+        && words.iter().any(|word| !word.is_null())
+    {
+        let all = words.len();
+        words.retain(|word| !word.is_null());
+        if words.len() < all {
+            schema.insert("nullable".to_owned(), true.into());
+        }
+    }
     if let Some(Value::Array(words)) = schema.get("enum")
-        && !words.iter().all(Value::is_string)
+        && (!words.iter().all(Value::is_string) || kind.as_deref().is_some_and(|kind| kind != "string"))
     {
         let kind = words::common_type(words);
         let words: Vec<String> = words.iter().map(Value::to_string).collect();
@@ -103,11 +117,8 @@ fn at(schema: &Value) -> Value {
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.values_mut().for_each(|property| *property = at(property));
-        let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
-        if names.len() > 1 {
-            schema.insert("propertyOrdering".to_owned(), names.into());
-        }
     }
+    order(&mut schema);
     match schema.shift_remove("anyOf") {
         Some(Value::Array(choices)) => one_of_many(schema, choices),
         _ => Value::Object(schema),
@@ -158,7 +169,33 @@ fn pour(outside: &Map<String, Value>, choice: &mut Map<String, Value>) {
                 let both = format!("{whole}\n{own}");
                 choice.insert("description".to_owned(), both.into());
             }
+            ("properties", Value::Object(more), _) => {
+                if let Value::Object(known) = choice.entry("properties").or_insert_with(|| json!({})) {
+                    let missing = more.iter().filter(|(name, _)| !known.contains_key(*name));
+                    let missing: Vec<(String, Value)> =
+                        missing.map(|(name, value)| (name.clone(), value.clone())).collect();
+                    known.extend(missing);
+                }
+            }
+            ("required", Value::Array(more), _) => {
+                if let Value::Array(known) = choice.entry("required").or_insert_with(|| json!([])) {
+                    let missing: Vec<Value> =
+                        more.iter().filter(|name| !known.contains(name)).cloned().collect();
+                    known.extend(missing);
+                }
+            }
             _ => drop(choice.insert(keyword.clone(), value.clone())),
         }
+    }
+    order(choice);
+}
+
+/// Says in which order a model writes the properties.
+fn order(schema: &mut Map<String, Value>) {
+    let names = schema.get("properties").and_then(Value::as_object);
+    let names: Vec<Value> = names.into_iter().flatten().map(|(name, _)| name.as_str().into()).collect();
+    match names.len() {
+        0 | 1 => drop(schema.shift_remove("propertyOrdering")),
+        _ => drop(schema.insert("propertyOrdering".to_owned(), names.into())),
     }
 }

@@ -94,25 +94,30 @@ impl<'a> Lowering<'a> {
                 (silent, _) if SILENT.contains(&silent) => {}
                 ("properties", Value::Object(properties)) => {
                     let properties = self.properties(properties, keywords.get("required"))?;
-                    lowered.insert(keyword.clone(), properties.into());
+                    self.absorb_one(&mut lowered, keyword, properties.into());
                 }
-                ("anyOf" | "oneOf", Value::Array(choices)) if !lowered.contains_key("anyOf") => {
+                ("anyOf" | "oneOf", Value::Array(choices)) => {
                     let choices = self.all(choices)?;
                     if choices.is_empty() {
                         return Ok(None);
                     }
-                    lowered.insert("anyOf".to_owned(), choices.into());
+                    self.absorb_one(&mut lowered, "anyOf", choices.into());
                 }
                 ("prefixItems", Value::Array(places)) => {
-                    lowered.insert(keyword.clone(), self.all(places)?.into());
+                    let places = self.all(places)?;
+                    self.absorb_one(&mut lowered, keyword, places.into());
                 }
                 ("items", Value::Bool(_)) => {}
-                ("items", items) => lowered.extend(self.at(items)?.map(|items| (keyword.clone(), items))),
+                ("items", items) => {
+                    if let Some(items) = self.at(items)? {
+                        self.absorb_one(&mut lowered, keyword, items);
+                    }
+                }
                 ("additionalProperties", Value::Object(_)) => {
                     let inner = self.at(value)?.unwrap_or(Value::Bool(false));
-                    lowered.insert(keyword.clone(), inner);
+                    self.absorb_one(&mut lowered, keyword, inner);
                 }
-                ("const", only) => drop(lowered.insert("enum".to_owned(), json!([only]))),
+                ("const", only) => self.absorb_one(&mut lowered, "enum", json!([only])),
                 ("format", Value::String(format)) => sentences.extend(formatted(&mut lowered, format)),
                 ("minimum" | "maximum", _) => drop(lowered.insert(keyword.clone(), value.clone())),
                 ("allOf", Value::Array(parts)) => {
@@ -127,7 +132,7 @@ impl<'a> Lowering<'a> {
             closed(&mut lowered);
         }
         words::describe(&mut lowered, &sentences);
-        Ok(Some(one_type_each(lowered)))
+        Ok(one_type_each(lowered))
     }
 
     fn all(&mut self, schemas: &'a [Value]) -> Result<Vec<Value>, String> {
@@ -191,7 +196,9 @@ impl<'a> Lowering<'a> {
     fn unsaid(&mut self, keywords: &Map<String, Value>, why: &str) -> Value {
         self.notes.push(why.to_owned());
         let kept = keywords.iter().filter(|(keyword, _)| matches!(keyword.as_str(), "type" | "description"));
-        one_type_each(kept.map(|(keyword, value)| (keyword.clone(), value.clone())).collect())
+        let kept: Map<String, Value> =
+            kept.map(|(keyword, value)| (keyword.clone(), value.clone())).collect();
+        one_type_each(kept).unwrap_or_else(|| json!({}))
     }
 
     /// Adds what another schema says of the same value.
@@ -207,14 +214,29 @@ impl<'a> Lowering<'a> {
 
     fn absorb_one(&mut self, keywords: &mut Map<String, Value>, keyword: &str, value: Value) {
         match (keywords.get_mut(keyword), value) {
+            // The names that are required are a set.
+            (None, Value::Array(names)) if keyword == "required" => {
+                let mut distinct = Vec::new();
+                names.into_iter().for_each(|name| add(&mut distinct, name));
+                keywords.insert(keyword.to_owned(), distinct.into());
+            }
             (None, value) => drop(keywords.insert(keyword.to_owned(), value)),
             (Some(Value::Object(known)), Value::Object(more)) if keyword == "properties" => {
                 known.extend(more);
             }
-            (Some(Value::Array(known)), Value::Array(more)) if keyword == "required" => known.extend(more),
+            (Some(Value::Array(known)), Value::Array(more)) if keyword == "required" => {
+                more.into_iter().for_each(|name| add(known, name));
+            }
             (Some(known), value) if *known == value || keyword == "description" => {}
             _ => self.notes.push(format!("says `{keyword}` twice of one value, of which one is left out")),
         }
+    }
+}
+
+/// Adds a value that is not there.
+fn add(known: &mut Vec<Value>, more: Value) {
+    if !known.contains(&more) {
+        known.push(more);
     }
 }
 
@@ -251,16 +273,18 @@ fn formatted(keywords: &mut Map<String, Value>, format: &str) -> Option<String> 
     None
 }
 
-/// A schema with a list of types as a choice of schemas with one each.
-fn one_type_each(mut keywords: Map<String, Value>) -> Value {
-    let Some(Value::Array(types)) = keywords.get("type").cloned() else { return Value::Object(keywords) };
+/// A schema with a list of types as a choice of schemas with one each; `None` if no value fits it.
+fn one_type_each(mut keywords: Map<String, Value>) -> Option<Value> {
+    let Some(Value::Array(types)) = keywords.get("type").cloned() else {
+        return Some(Value::Object(keywords));
+    };
     if let [only] = types.as_slice() {
         keywords.insert("type".to_owned(), only.clone());
-        return Value::Object(keywords);
+        return Some(Value::Object(keywords));
     }
     if keywords.contains_key("anyOf") {
         keywords.shift_remove("type");
-        return Value::Object(keywords);
+        return Some(Value::Object(keywords));
     }
     let mut choice = Map::new();
     choice.extend(keywords.shift_remove_entry("description"));
@@ -280,8 +304,14 @@ fn one_type_each(mut keywords: Map<String, Value>) -> Value {
         }
         Some(Value::Object(one))
     };
-    choice.insert("anyOf".to_owned(), types.iter().filter_map(of_type).collect());
-    Value::Object(choice)
+    let choices: Vec<Value> = types.iter().filter_map(of_type).collect();
+    if choices.is_empty() && !types.is_empty() {
+        return None;
+    }
+    if !choices.is_empty() {
+        choice.insert("anyOf".to_owned(), choices.into());
+    }
+    Some(Value::Object(choice))
 }
 
 /// Whether a keyword says anything of values of the type.

@@ -71,13 +71,31 @@ fn as_text(keywords: &mut Map<String, Value>) {
 
 /// Leaves out objects that would be written as text where text is one of the choices: they would be taken for that.
 fn one_as_text(choices: &mut Vec<Value>, notes: &mut Vec<String>) {
-    let all = choices.len();
-    if choices.iter().any(|choice| choice["type"] == "string" || is_anything(choice)) {
-        choices.retain(|choice| !choice.as_object().is_some_and(is_free));
-    }
-    if choices.len() < all {
+    if choices.iter().any(takes_any_text) && leave_out_free(choices) {
         note(notes, "takes an object of any names or a text, of which gemini's schemas say the text alone");
     }
+}
+
+/// Whether every text is taken. Where only some are, an object that is written as text is told from them.
+fn takes_any_text(schema: &Value) -> bool {
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        return choices.iter().any(takes_any_text);
+    }
+    is_anything(schema) || (schema["type"] == "string" && schema.get("enum").is_none())
+}
+
+/// Whether there were any, at whatever depth.
+fn leave_out_free(choices: &mut Vec<Value>) -> bool {
+    let all = choices.len();
+    choices.retain(|choice| !choice.as_object().is_some_and(is_free));
+    let mut found = choices.len() < all;
+    for choice in choices.iter_mut() {
+        if let Some(inner) = choice.get_mut("anyOf").and_then(Value::as_array_mut) {
+            found |= leave_out_free(inner);
+        }
+    }
+    choices.retain(|choice| choice.get("anyOf").is_none_or(|inner| *inner != json!([])));
+    found
 }
 
 fn is_anything(schema: &Value) -> bool {
@@ -143,6 +161,13 @@ fn required(keywords: &mut Map<String, Value>, notes: &mut Vec<String>) {
 
 fn enumeration(keywords: &mut Map<String, Value>, notes: &mut Vec<String>) {
     let Some(Value::Array(words)) = keywords.get_mut("enum") else { return };
+    let mut seen: Vec<Value> = Vec::new();
+    words.retain(|word| {
+        !seen.contains(word) && {
+            seen.push(word.clone());
+            true
+        }
+    });
     let all = words.len();
     words.retain(|word| word != "");
     let (has_words, has_all) = (!words.is_empty(), words.len() == all);
@@ -292,6 +317,40 @@ mod tests {
                 "an object of any names or a text",
             ),
             (json!({ "enum": [1, 2] }), json!({ "type": "integer", "description": "One of 1, 2." }), ""),
+            (
+                json!({ "type": "integer", "enum": ["1", "2"], "nullable": "yes", "propertyOrdering": "x" }),
+                json!({ "type": "integer", "description": "One of \"1\", \"2\"." }),
+                "",
+            ),
+            (
+                json!({ "enum": [null, "a", "a"] }),
+                json!({ "type": "string", "enum": ["a"], "nullable": true }),
+                "",
+            ),
+            (
+                json!({ "anyOf": [{ "const": "all" }, { "type": "object" }] }),
+                json!({ "anyOf": [{ "type": "string", "enum": ["all"] },
+                    { "type": "string", "description": "A JSON object, written as text." }] }),
+                "an object of any names",
+            ),
+            (
+                json!({ "anyOf": [{ "type": "string" }, { "anyOf": [{ "type": "object" }, { "type": "integer" }] }] }),
+                json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] }),
+                "an object of any names or a text",
+            ),
+            (
+                json!({ "type": "object", "properties": { "c": { "type": "string" } }, "required": ["c"], "anyOf": [
+                    { "properties": { "a": { "type": "string" } }, "required": ["a"] },
+                    { "properties": { "b": { "type": "string" } }, "required": ["b"] },
+                ] }),
+                json!({ "anyOf": [
+                    { "type": "object", "properties": { "a": { "type": "string" }, "c": { "type": "string" } },
+                      "required": ["a", "c"], "propertyOrdering": ["a", "c"] },
+                    { "type": "object", "properties": { "b": { "type": "string" }, "c": { "type": "string" } },
+                      "required": ["b", "c"], "propertyOrdering": ["b", "c"] },
+                ] }),
+                "",
+            ),
             (json!({ "const": 1.5 }), json!({ "type": "number", "description": "One of 1.5." }), ""),
             (
                 json!({ "type": "object", "properties": { "x": { "type": "string" } },
@@ -326,7 +385,7 @@ mod tests {
         leaf.prop_recursive(4, 24, 4, move |inner| {
             let choices = prop::collection::vec(inner.clone(), 0..3);
             let members = prop::collection::btree_map("[a-c]", inner.clone(), 0..3);
-            (inner, choices, members, prop::option::of(kind()), 0..64_u32).prop_map(
+            (inner, choices, members, prop::option::of(kind()), 0..1024_u32).prop_map(
                 |(inner, choices, members, kind, keywords)| {
                     let all = [
                         ("items", inner.clone()),
@@ -334,7 +393,11 @@ mod tests {
                         ("properties", json!(members)),
                         ("additionalProperties", inner),
                         ("required", json!(["a", "x"])),
-                        ("prefixItems", choices.into()),
+                        ("prefixItems", choices.clone().into()),
+                        ("allOf", choices.into()),
+                        ("enum", json!(["a", "b"])),
+                        ("nullable", json!("yes")),
+                        ("propertyOrdering", json!(["zz"])),
                     ];
                     let chosen = all.into_iter().enumerate().filter(|(at, _)| keywords >> at & 1 == 1);
                     let kind = kind.map(|kind| ("type", kind.into()));
@@ -361,7 +424,13 @@ mod tests {
             Some(_) => assert!(!has("properties") && !has("items"), "{schema}"),
             None => assert_eq!(schema.as_object().unwrap().len(), 1, "nothing beside a choice: {schema}"),
         }
+        assert!(schema.get("nullable").is_none_or(Value::is_boolean), "{schema}");
+        let ordered = schema.get("propertyOrdering").map(|names| names.as_array().unwrap());
+        for name in ordered.into_iter().flatten() {
+            assert!(schema["properties"].get(name.as_str().unwrap()).is_some(), "{schema}");
+        }
         if let Some(words) = schema.get("enum") {
+            assert_eq!(schema["type"], "string", "{schema}");
             assert!(
                 words
                     .as_array()

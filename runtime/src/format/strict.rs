@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::lowered::concerns;
 use super::words;
 
 /// The keywords that every strict provider takes.
@@ -40,7 +41,21 @@ fn at(schema: &Value, path: &str) -> Result<Value, String> {
             *choice = at(choice, path)?;
         }
     }
-    match strict.get("type").and_then(Value::as_str) {
+    let kind = strict.get("type").and_then(Value::as_str).map(str::to_owned);
+    if let Some(kind) = &kind {
+        // What says nothing of this type was not looked into.
+        strict.retain(|keyword, _| concerns(keyword, Some(kind)));
+        let fits = |word: &Value| {
+            words::common_type(std::slice::from_ref(word))
+                .is_some_and(|of| of == kind || (of == "integer" && kind == "number"))
+        };
+        if strict.get("enum").and_then(Value::as_array).is_some_and(|words| !words.iter().all(fits)) {
+            return Err(format!("{place} is one of several values, not all of which are of its type"));
+        }
+    } else if strict.keys().any(|keyword| !matches!(keyword.as_str(), "anyOf" | "description" | "enum")) {
+        return Err(format!("{place} says something beside a choice"));
+    }
+    match kind.as_deref() {
         Some("object") => object(&mut strict, path, place)?,
         Some("array") => {
             let items = strict.get("items").ok_or_else(|| format!("{place} is a list of any JSON"))?;

@@ -635,6 +635,42 @@ fn a_foreign_schema_is_lowered_to_what_providers_take() {
         let lowered = lowered(&inside(&property)).unwrap();
         assert_eq!((lowered.schema, lowered.notes), (inside(&expected), Vec::new()), "{property}");
     }
+    let text = json!({ "type": "string" });
+    let of = |name: &str| json!({ "properties": { name: text }, "required": [name] });
+    for (root, properties, required) in [
+        (
+            json!({ "allOf": [of("path")], "properties": { "mode": text }, "type": "object" }),
+            vec!["path", "mode"],
+            json!(["path"]),
+        ),
+        (
+            json!({ "properties": { "mode": text }, "allOf": [of("path"), of("x")] }),
+            vec!["mode", "path", "x"],
+            json!(["path", "x"]),
+        ),
+        (json!({ "type": "object", "allOf": [of("path")], "properties": {} }), vec!["path"], json!(["path"])),
+        (
+            json!({ "required": ["x", "x"], "allOf": [of("x"), of("x")], "properties": {} }),
+            vec!["x"],
+            json!(["x"]),
+        ),
+    ] {
+        let lowered = lowered(&root).unwrap().schema;
+        let names: Vec<&String> = lowered["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            (names, &lowered["required"]),
+            (
+                properties.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().iter().collect(),
+                &required
+            ),
+            "{root}"
+        );
+    }
+    // Types of which no word is: nothing fits.
+    let none = json!({ "type": ["integer", "string"], "enum": [true] });
+    assert_eq!(lowered(&inside(&none)).unwrap().schema["properties"], json!({}));
+    let two = lowered(&inside(&json!({ "oneOf": [text], "anyOf": [{ "type": "integer" }] }))).unwrap();
+    assert_eq!((&two.schema["properties"]["p"], two.notes.len()), (&json!({ "anyOf": [text] }), 1));
     let never = lowered(&inside(&json!(false))).unwrap();
     assert_eq!(never.schema["properties"], json!({}));
 }

@@ -89,8 +89,8 @@ impl OutputStore {
         }
     }
 
-    /// Stores an output of `session` and makes room for it if need be. Fails if it alone exceeds the quota, or all that others
-    /// have. A shared store is waited for, a few seconds at most, as by [`open`](Self::open).
+    /// Stores an output of `session` and makes room for it if need be. Fails if it alone exceeds the quota. A shared store
+    /// is waited for, a few seconds at most, as by [`open`](Self::open).
     pub fn put(&self, session: &str, bytes: &[u8]) -> Result<Handle> {
         self.put_for(session, session, bytes)
     }
@@ -108,7 +108,7 @@ impl OutputStore {
         let name = handle.file_name(session);
         match &self.place {
             Place::Folder(folder) => folder.put(&name, &owner_label(owner), bytes, self.quota)?,
-            Place::Memory(memory) => memory.put(name, owner_label(owner), bytes, self.quota)?,
+            Place::Memory(memory) => memory.put(name, owner_label(owner), bytes, self.quota),
             #[cfg(feature = "http")]
             Place::Shared(store) => {
                 store
@@ -229,9 +229,6 @@ mod tests {
                 .enumerate()
                 .filter(|(turn, handle)| read(store, &format!("e{turn}"), handle).is_some());
             assert!((7..=8).contains(&kept.count()));
-            // What would be most of all takes nothing from others either.
-            let refused = store.put_for("fay", "f", &[b'f'; 800]).unwrap_err().to_string();
-            assert!(refused.contains("takes the room of others"), "{refused}");
             // Who has little gets it from who has most.
             store.put_for("ada", "s1", &[b'a'; 300]).unwrap();
             assert!(read(store, "s1", &own).is_some() && read(store, "s2", &other).is_some());

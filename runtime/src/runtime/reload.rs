@@ -225,12 +225,11 @@ pub(super) fn policy_warnings(
 ) -> Vec<String> {
     let mut warnings = registry.without_paths();
     // What a server offers may be there tomorrow.
-    let knows_all = source.only.is_none()
-        && is_alone
-        && config.mcp.is_empty()
-        && config.components.iter().all(|component| component.enabled);
-    if knows_all {
-        warnings.extend(registry.unmatched());
+    let knows_all =
+        is_alone && config.mcp.is_empty() && config.components.iter().all(|component| component.enabled);
+    // A command that calls one component has loaded no other.
+    if source.only.is_none() {
+        warnings.extend(registry.unmatched(knows_all));
     }
     warnings
 }

@@ -297,13 +297,13 @@ fn decoded(shape: &Shape, text: &str, mode: RepairMode) -> Option<Value> {
     if mode == RepairMode::Off || shape.is_text() {
         return None;
     }
-    let mut value = decoded_text(text, mode)?;
+    let mut value = decoded_text(text, mode).filter(|value| !value.is_null())?;
     Canonical::new(RepairMode::Off).value(shape, &mut value, &Path::ROOT);
     shape_fits(shape, &value).then_some(value)
 }
 
-/// The value of JSON that `text` holds, but for `null` and text.
+/// The value of JSON that `text` holds, unless that is text.
 pub(crate) fn decoded_text(text: &str, mode: RepairMode) -> Option<Value> {
     let value = strict(text, MAX_DECODED_DEPTH).ok().or_else(|| mended(text, MAX_DECODED_DEPTH, mode))?;
-    (!value.is_null() && !value.is_string()).then_some(value)
+    (!value.is_string()).then_some(value)
 }

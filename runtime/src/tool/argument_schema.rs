@@ -20,7 +20,7 @@ pub(crate) struct ArgumentSchema {
 /// Steps of a check that may be made where others wait meanwhile: about half a millisecond.
 const QUICK: u64 = 1 << 15;
 
-/// Bytes of a text that holds few values, whatever it is.
+/// Bytes of texts that hold few values, whatever they are.
 const SHORT: usize = 256;
 
 /// Steps of a check that nobody else's thread is looked for: some hundredths of a second.
@@ -78,7 +78,7 @@ impl ArgumentSchema {
 
     /// The same of arguments, whose texts may hold much more than they are.
     pub fn takes_quickly(&self, arguments: &Value) -> bool {
-        self.is_quick(arguments) && !may_hold_much(arguments)
+        self.is_quick(arguments) && held(arguments) <= SHORT
     }
 
     /// Has violations repeat a little of each wrong value. Only for a schema whose author says which values are secret, by
@@ -127,17 +127,19 @@ impl ArgumentSchema {
         }
         let mut paths = Vec::new();
         for error in self.validator.iter_errors(arguments) {
-            // What fails otherwise fails with all texts decoded, too.
-            if !self.refused_texts(&error, MAX_DEPTH, &mut paths) {
-                return None;
-            }
+            self.refused_texts(&error, MAX_DEPTH, &mut paths);
         }
         paths.sort_unstable();
         paths.dedup();
         let mut decoded = arguments.clone();
         for path in &paths {
             let place = decoded.pointer_mut(path)?;
-            let value = decoded_text(place.as_str()?, mode)?;
+            let text = place.as_str()?;
+            let value = decoded_text(text, mode)?;
+            // Digits that no number here holds are better refused.
+            if value.is_f64() && !text.contains(['.', 'e', 'E']) {
+                return None;
+            }
             repairs.note(path, "string", type_of(&value));
             *place = value;
         }
@@ -145,7 +147,7 @@ impl ArgumentSchema {
             .then_some(decoded)
     }
 
-    /// Adds the paths of the texts in whose places the schema takes anything but text. Whether that is all of the error.
+    /// Adds the paths of the texts in whose places the schema takes something but not these. Whether that is all of the error.
     fn refused_texts(&self, error: &ValidationError<'_>, depth: usize, paths: &mut Vec<String>) -> bool {
         let path = error.instance_path().as_str();
         if error.instance().is_string() {
@@ -153,14 +155,17 @@ impl ArgumentSchema {
             paths.extend(refused.then(|| path.to_owned()));
             return refused;
         }
-        let whole = Described { root: &self.schema, schema: &self.schema };
-        let keyword = error.schema_path().as_str();
-        let around = keyword.rsplit_once('/').and_then(|(around, _)| whole.at(around)).unwrap_or(whole);
         match error.kind() {
+            // The first that it may be meant as.
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } if depth > 0 => {
-                meant(around, path, context).is_some_and(|errors| {
-                    errors.iter().all(|error| self.refused_texts(error, depth - 1, paths))
-                })
+                let meant = context.iter().find_map(|errors| {
+                    let mut inner = Vec::new();
+                    let are_all = errors.iter().all(|error| self.refused_texts(error, depth - 1, &mut inner));
+                    are_all.then_some(inner)
+                });
+                let is_all = meant.is_some();
+                paths.extend(meant.unwrap_or_default());
+                is_all
             }
             _ => false,
         }
@@ -241,27 +246,24 @@ impl ArgumentSchema {
     }
 }
 
-/// Whether there is a text that may be the JSON of many values.
-fn may_hold_much(value: &Value) -> bool {
+/// Bytes of all texts that may be the JSON of many values.
+fn held(value: &Value) -> usize {
     match value {
-        Value::String(text) => text.len() > SHORT && text.trim_start().starts_with(['{', '[']),
-        Value::Array(items) => items.iter().any(may_hold_much),
-        Value::Object(members) => members.values().any(may_hold_much),
-        _ => false,
+        Value::String(text) if text.trim_start().starts_with(['{', '[']) => text.len(),
+        Value::Array(items) => items.iter().map(held).sum(),
+        Value::Object(members) => members.values().map(held).sum(),
+        _ => 0,
     }
 }
 
-/// Whether an error says of a text that no text is taken in its place.
+/// Whether an error says of a text that it is not taken in its place, whatever its letters say.
 fn refuses_text(error: &ValidationError<'_>, path: &str, depth: usize) -> bool {
     if error.instance_path().as_str() != path {
         return false;
     }
     match error.kind() {
-        Kind::Type { .. } => true,
-        Kind::Enum { options } => {
-            options.as_array().is_some_and(|options| !options.iter().any(Value::is_string))
-        }
-        Kind::Constant { expected_value } => !expected_value.is_string(),
+        // Of several words it is none.
+        Kind::Type { .. } | Kind::Enum { .. } | Kind::Constant { .. } => true,
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } if depth > 0 => {
             context.iter().all(|errors| errors.iter().any(|error| refuses_text(error, path, depth - 1)))
         }

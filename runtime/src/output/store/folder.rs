@@ -106,7 +106,7 @@ impl Folder {
         let held = self.fresh(quota.age).map_err(failed)?;
         let before: u64 = held.iter().map(|one| one.bytes).sum();
         let mut left = before;
-        for (name, bytes) in giving_way(held, owner, incoming, quota.bytes)? {
+        for (name, bytes) in giving_way(held, owner, incoming, quota.bytes) {
             self.remove(&name).map_err(failed)?;
             left = left.saturating_sub(bytes);
         }

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::Quota;
 use super::room::{Held, giving_way};
-use crate::error::Result;
 use crate::output::StoredOutput;
 
 /// Outputs, the oldest first.
@@ -25,17 +24,16 @@ struct Output {
 }
 
 impl Memory {
-    pub(super) fn put(&self, name: String, owner: String, bytes: &[u8], quota: Quota) -> Result<()> {
+    pub(super) fn put(&self, name: String, owner: String, bytes: &[u8], quota: Quota) {
         let mut outputs = self.fresh(quota);
         let held = outputs.iter().map(|output| Held {
             key: output.name.clone(),
             owner: output.owner.clone(),
             bytes: output.bytes.len() as u64,
         });
-        let removed = giving_way(held.collect(), &owner, bytes.len() as u64, quota.bytes)?;
+        let removed = giving_way(held.collect(), &owner, bytes.len() as u64, quota.bytes);
         outputs.retain(|output| !removed.contains(&output.name));
         outputs.push_back(Output { name, owner, stored: Instant::now(), bytes: bytes.into() });
-        Ok(())
     }
 
     pub(super) fn open_output(&self, name: &str, quota: Quota) -> Option<StoredOutput> {

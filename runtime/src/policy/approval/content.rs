@@ -340,13 +340,14 @@ impl Content {
         Ok(id)
     }
 
-    /// The oldest question of the known asker with most of them, if these are more than `own` and one.
+    /// The oldest question of the known asker with most of them, if these are more than `own` and one, or if there are none
+    /// of its own: what is left of sessions that have ended is one of each, maybe.
     fn oldest_of_most(&self, own: usize) -> Option<usize> {
         let mut counts: HashMap<Asker<'_>, usize> = HashMap::new();
         for pending in self.pending.iter().filter(|pending| pending.asker() != Asker::Unknown) {
             *counts.entry(pending.asker()).or_default() += 1;
         }
-        let most = counts.values().copied().max().filter(|most| *most > own + 1)?;
+        let most = counts.values().copied().max().filter(|most| own == 0 || *most > own + 1)?;
         // What was kept first was asked first.
         self.pending.iter().position(|pending| counts.get(&pending.asker()) == Some(&most))
     }

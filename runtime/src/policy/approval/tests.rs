@@ -368,6 +368,7 @@ fn nobody_takes_the_place_of_others_with_questions() {
             [of(Some("ada"), "").len(), of(None, "b").len(), of(None, "c").len(), of(None, "d").len()];
         assert_eq!(counts.iter().sum::<usize>(), 150, "{counts:?}");
         assert!(counts.iter().all(|count| (37..=38).contains(count)), "{counts:?}");
+        // Whoever has none yet always finds room: what is left of sessions that have ended may be one of each.
         let one_more = asked(0, Some("e"), None);
         assert!(one_more.is_ok() && of(None, "e").len() == 1, "{one_more:?}");
         assert!(asked(50, None, None).unwrap_err().contains("50 calls without a session"));

@@ -13,6 +13,8 @@ pub(crate) type KnownTool<'a> = (Subject<'a>, &'a Value);
 /// What there is to be matched.
 pub(crate) struct Known<'a> {
     pub tools: Vec<KnownTool<'a>>,
+    /// Whether there is nothing else; what another server has may come later.
+    pub is_all: bool,
     /// Finds the names that a written one may have meant, best first.
     pub nearest: fn(&str, Vec<&str>) -> Vec<String>,
 }
@@ -81,7 +83,11 @@ impl Rules {
     pub(crate) fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
         let of_rule = |rule: &CompiledRule| {
             let at = rule.source.at.as_deref().map(|at| format!("{at}: ")).unwrap_or_default();
-            let unmatched = rule.unmatched(known).into_iter();
+            let unmatched = match known.is_all || rule.is_of_known(known) {
+                true => rule.unmatched(known),
+                false => Vec::new(),
+            };
+            let unmatched = unmatched.into_iter();
             unmatched.map(|what| format!("{at}`{}{what}", rule.source.setting)).collect::<Vec<_>>()
         };
         self.iter().flat_map(of_rule).collect()
@@ -110,6 +116,13 @@ impl CompiledRule {
             matcher.without_paths().into_iter().map(told).collect::<Vec<_>>()
         };
         self.rule.arguments.iter().flat_map(of_argument).collect()
+    }
+
+    /// Whether every tool that it names is there.
+    fn is_of_known(&self, known: &Known<'_>) -> bool {
+        let is_there =
+            |name: &String| known.subjects().any(|subject| subject.tool == name || subject.origin == name);
+        !self.rule.tools.is_empty() && self.rule.tools.iter().all(is_there)
     }
 
     fn unmatched(&self, known: &Known<'_>) -> Vec<String> {
@@ -162,7 +175,8 @@ fn lacks(schema: &Value, name: &str) -> bool {
     }
     match schema.get("type").and_then(Value::as_str) {
         Some("object") => {
-            let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+            let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
+                && schema.get("patternProperties").is_none();
             let has = |known: &str, property: &Value| {
                 let inner = name.strip_prefix(known).and_then(|rest| rest.strip_prefix('.'));
                 known == name || inner.is_some_and(|inner| !lacks(property, inner))

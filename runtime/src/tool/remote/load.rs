@@ -18,7 +18,6 @@ use crate::error::Result;
 use crate::limits::{Limit, Limits};
 use crate::policy::{Digest, Grant, Pins};
 use crate::sandbox::Sandbox;
-use crate::schema::RepairMode;
 use crate::tool::announced::MAX_TOOLS;
 use crate::tool::misset::{listed, misset};
 use crate::tool::{Body, Owner, Tool};
@@ -222,7 +221,7 @@ impl Loader<'_> {
             group: self.config.group.clone(),
             grant: Grant::none(),
             instructions: self.config.instructions.clone(),
-            repair: RepairMode::default(),
+            repair: self.config.repair,
             redactor: self.server.redactor().cloned(),
         };
         Tool {
