@@ -35,6 +35,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let terms = Terms { wit: args.tools.wit(), limits, ..Terms::default() };
     let mut checked = Vec::new();
     for path in &args.paths {
+        if let Some(name) = path.to_str().and_then(|path| path.strip_prefix("builtin:")) {
+            let bytes = builtin_bytes(name)?;
+            checked.push(check_bytes(path.display().to_string(), &bytes, &terms));
+            continue;
+        }
         for file in files(path)? {
             checked.push(check_file(&file, &terms));
         }

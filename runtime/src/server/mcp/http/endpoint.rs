@@ -57,7 +57,7 @@ impl Server {
             _ => {}
         }
         let door = self.door();
-        let origin = match door.guard.check(request.headers()) {
+        let origin = match door.guard.check(request.headers(), request.uri().authority()) {
             Ok(origin) => origin,
             Err(told) => return reply::refuse(StatusCode::FORBIDDEN, &told),
         };

@@ -28,16 +28,22 @@ impl Guard {
         Self { hosts: all, origins }
     }
 
-    /// The origin that the request comes from, if it comes from a web page.
+    /// The origin that the request comes from, if it comes from a web page. `target` is the host that its target names, where
+    /// that is a whole address: it counts, and so does the header beside it.
     ///
     /// # Errors
     /// Why it is refused, naming the setting.
-    pub fn check(&self, headers: &HeaderMap) -> Result<Option<String>, String> {
+    pub fn check(&self, headers: &HeaderMap, target: Option<&Authority>) -> Result<Option<String>, String> {
         let host = one(headers, &HOST).ok_or("the request must name one host")?.to_ascii_lowercase();
-        let authority: Authority = host.parse().map_err(|_| "the request's host is no host".to_owned())?;
-        let is_known = |known: &String| *known == host || *known == authority.host();
-        if !self.hosts.iter().any(is_known) {
-            return Err("this host is not served here; its operator may add it to `server.hosts`".to_owned());
+        let target = target.map(|target| target.as_str().to_ascii_lowercase());
+        for named in target.iter().chain([&host]) {
+            let authority: Authority =
+                named.parse().map_err(|_| "the request's host is no host".to_owned())?;
+            let is_known = |known: &String| known == named || *known == authority.host();
+            if !self.hosts.iter().any(is_known) {
+                let told = "this host is not served here; its operator may add it to `server.hosts`";
+                return Err(told.to_owned());
+            }
         }
         if !headers.contains_key(ORIGIN) {
             return Ok(None);
@@ -74,7 +80,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());
             origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-            guard.check(&headers)
+            guard.check(&headers, None)
         };
         for host in [
             "localhost",
@@ -118,8 +124,15 @@ mod tests {
         }
         let mut twice = HeaderMap::new();
         twice.append(HOST, "localhost".parse().unwrap());
-        assert!(guard.check(&HeaderMap::new()).is_err());
+        assert!(guard.check(&HeaderMap::new(), None).is_err());
         twice.append(HOST, "evil.test".parse().unwrap());
-        assert!(guard.check(&twice).is_err());
+        assert!(guard.check(&twice, None).is_err());
+        let target = |host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "localhost".parse().unwrap());
+            guard.check(&headers, Some(&host.parse().unwrap()))
+        };
+        assert_eq!(target("LOCALHOST:80"), Ok(None));
+        assert!(target("evil.test").is_err(), "the target's host counts, too");
     }
 }
