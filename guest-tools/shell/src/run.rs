@@ -112,6 +112,9 @@ mod tests {
             ("{ echo first; sleep 0.01; echo second; } | cat", "first\nsecond\n"),
             ("(sleep 0.02; echo later) & echo now; wait", "now\nlater\n"),
             ("seq 100000 | tee >(wc -l > n) | tail -1; wait; sleep 0.01; cat n", "100000\n100000\n"),
+            // What a process was given is done when the command is over.
+            ("echo a > >(cat > f); cat f; seq 2 | tee >(sed s/^/x/ > g) > /dev/null; cat g", "a\nx1\nx2\n"),
+            ("s=$(printf 'a%.0s' {1..3000}); t=${s//+(a)b/q}; echo ${#t}; echo ${s/+(a)/q}", "3000\nq\n"),
         ] {
             let answer = script(command);
             assert_eq!((answer.output.as_str(), answer.code), (wanted, 0), "{command}");
