@@ -1,9 +1,10 @@
 //! One command line, from its text to what it wrote.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::shell::{Fds, Host, Shell, run_text, subshell};
+use crate::shell::{Fds, Host, Shell, command_names, run_text, subshell};
 use crate::stop::Stop;
 use crate::stream::{Captured, Handle};
 use crate::task;
@@ -40,14 +41,19 @@ pub fn run(request: &Request) -> Answer {
     let (handle, captured) = Handle::kept(Captured::ends(OUTPUT));
     let fds = Fds::new(Handle::Null, handle.clone(), handle);
     let cwd = request.roots.first().cloned().unwrap_or_else(|| "/".to_owned());
-    let host =
-        Host { started, roots: request.roots.clone(), told: Cell::new(false), complained: Cell::new(false) };
+    let host = Host {
+        started,
+        roots: request.roots.clone(),
+        missed: Cell::new(false),
+        complained: Cell::new(false),
+    };
     let mut shell = Shell::new(host, cwd, &request.environment, fds);
     let result = task::block_on(async {
         let result = run_text(&mut shell, &request.command).await;
         let code = subshell::finish(&mut shell, result).await?;
         Ok(code)
     });
+    let host = Rc::clone(&shell.host);
     drop(shell);
     // What jobs in the background still write would be seen on a terminal.
     let result = result.and_then(|code| task::rest().map(|()| code));
@@ -71,6 +77,10 @@ pub fn run(request: &Request) -> Answer {
         }
         Err(_) => 1,
     };
+    // At the end alone: in between, a script may read what it wrote.
+    if host.missed.get() && code != 0 {
+        note(format!("there are: {}\n", command_names().join(" ")));
+    }
     // The futures that are left hold files.
     task::reset(None);
     Answer { output: String::from_utf8_lossy(&output).into_owned(), code, duration: started.elapsed() }
@@ -102,6 +112,9 @@ mod tests {
             ("{ echo first; sleep 0.01; echo second; } | cat", "first\nsecond\n"),
             ("(sleep 0.02; echo later) & echo now; wait", "now\nlater\n"),
             ("seq 100000 | tee >(wc -l > n) | tail -1; wait; sleep 0.01; cat n", "100000\n100000\n"),
+            // What a process was given is done when the command is over.
+            ("echo a > >(cat > f); cat f; seq 2 | tee >(sed s/^/x/ > g) > /dev/null; cat g", "a\nx1\nx2\n"),
+            ("s=$(printf 'a%.0s' {1..3000}); t=${s//+(a)b/q}; echo ${#t}; echo ${s/+(a)/q}", "3000\nq\n"),
         ] {
             let answer = script(command);
             assert_eq!((answer.output.as_str(), answer.code), (wanted, 0), "{command}");

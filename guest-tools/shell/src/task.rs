@@ -218,6 +218,11 @@ impl Done {
         self.0.set(self.0.get().or(Some(status)));
     }
 
+    /// One that is set.
+    pub fn over() -> Self {
+        Self(Rc::new(Cell::new(Some(0))))
+    }
+
     pub fn get(&self) -> Option<i32> {
         self.0.get()
     }
@@ -231,6 +236,17 @@ impl Done {
         })
         .await;
     }
+}
+
+/// Waits for a status, unless nobody does anything any more.
+pub async fn settle(done: &Done) {
+    let (mut moves, mut idle) = (MOVES.get(), 0);
+    until(|| {
+        idle = if MOVES.get() == moves { idle + 1 } else { 0 };
+        moves = MOVES.get();
+        (done.get().is_some() || idle > 2).then_some(())
+    })
+    .await;
 }
 
 /// Runs `future` for at most that long; none if it was not over by then.

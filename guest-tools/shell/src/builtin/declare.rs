@@ -44,7 +44,10 @@ pub async fn declare(shell: &mut Shell, command: &str, arguments: &[String], dec
         }
     }
     match command {
-        "export" if flags.has('n') => flags = Flags { off: "x".to_owned(), ..Flags::default() },
+        "export" if flags.has('n') => {
+            flags.on.retain(|letter| letter == 'f');
+            flags.off.push('x');
+        }
         "export" => flags.on.push('x'),
         "readonly" => flags.on.push('r'),
         "local" if !shell.vars.is_in_function() => {
@@ -54,7 +57,7 @@ pub async fn declare(shell: &mut Shell, command: &str, arguments: &[String], dec
         _ => {}
     }
     if flags.has('f') || flags.has('F') {
-        return functions(shell, &names).await;
+        return functions(shell, command, &flags, &names).await;
     }
     if flags.has('p') || (names.is_empty() && declared.is_empty()) {
         return show(shell, command, &flags, &names).await;
@@ -177,19 +180,32 @@ fn finish(shell: &mut Shell, name: &str, flags: &Flags) {
     var.readonly = var.readonly || flags.has('r');
 }
 
-async fn functions(shell: &mut Shell, names: &[String]) -> Status {
-    let mut known: Vec<&String> = shell.functions.keys().collect();
+/// `declare -f`, `export -f`
+async fn functions(shell: &mut Shell, command: &str, flags: &Flags, names: &[String]) -> Status {
+    let mut known: Vec<String> = shell.functions.keys().cloned().collect();
     known.sort();
-    if names.is_empty() {
-        let lines: String = known.iter().map(|name| format!("declare -f {name}\n")).collect();
-        shell.stdout().write(lines.as_bytes()).await?;
-        return Ok(0);
+    let mut status = 0;
+    let mut lines = String::new();
+    for name in if names.is_empty() { &known } else { names } {
+        let Some(function) = Rc::make_mut(&mut shell.functions).get_mut(name) else {
+            if command == "export" {
+                shell.complain(format!("export: {name}: not a function")).await?;
+            }
+            status = 1;
+            continue;
+        };
+        if command == "export" || flags.off.contains('x') {
+            function.exported = !flags.off.contains('x');
+        } else if !flags.has('F') {
+            lines.push_str(&format!("{}\n", function.text));
+        } else if names.is_empty() {
+            lines.push_str(&format!("declare -f {name}\n"));
+        } else {
+            lines.push_str(&format!("{name}\n"));
+        }
     }
-    let missing = names.iter().any(|name| !shell.functions.contains_key(name));
-    for name in names.iter().filter(|name| shell.functions.contains_key(*name)) {
-        shell.stdout().write(format!("{name}\n").as_bytes()).await?;
-    }
-    Ok(i32::from(missing))
+    shell.stdout().write(lines.as_bytes()).await?;
+    Ok(status)
 }
 
 async fn show(shell: &mut Shell, command: &str, flags: &Flags, names: &[String]) -> Status {

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use super::options::{shell_option, switch, switch_named};
 use crate::expand::evaluate;
 use crate::files;
-use crate::shell::{Shell, fresh, invoke, run_text, script};
+use crate::shell::{Frame, New, Options, Shell, fresh, invoke, run_text, script, traps};
 use crate::stop::{Status, Stop, fail, words, wrong};
 
 pub async fn nothing(_: &mut Shell, _: &[String]) -> Status {
@@ -50,7 +51,7 @@ pub async fn exit(shell: &mut Shell, arguments: &[String]) -> Status {
 }
 
 pub async fn back(shell: &mut Shell, arguments: &[String]) -> Status {
-    if shell.running.is_empty() && shell.sourcing == 0 {
+    if shell.frames.is_empty() {
         return wrong(2, "can only `return' from a function or sourced script");
     }
     Err(Stop::Return(status(shell, arguments)?))
@@ -84,9 +85,14 @@ pub async fn source(shell: &mut Shell, arguments: &[String]) -> Status {
     if !rest.is_empty() {
         shell.positional = Rc::new(rest.to_vec());
     }
-    shell.sourcing += 1;
-    let result = run_text(shell, &text).await;
-    shell.sourcing -= 1;
+    let (line, source) = (shell.line, name.as_str().into());
+    shell.frames.push(Frame { name: "source".to_owned(), source, line });
+    let mut result = run_text(shell, &text).await;
+    if let Err(stop) = traps::returned(shell).await {
+        result = Err(stop);
+    }
+    shell.frames.pop();
+    shell.at(line);
     if !rest.is_empty() {
         shell.positional = positional;
     }
@@ -106,63 +112,100 @@ pub async fn exec(shell: &mut Shell, arguments: &[String]) -> Status {
     Err(Stop::Exit(status))
 }
 
+/// What the command line of `bash` asks for before its operands.
+#[derive(Default)]
+struct Start {
+    options: Options,
+    /// `-c`: the first operand is the text.
+    command: bool,
+    /// `-s`: the input is the text, and all operands are arguments.
+    stdin: bool,
+}
+
+impl Start {
+    /// Reads the flags; gives what follows them.
+    fn read<'a>(&mut self, arguments: &'a [String]) -> Result<&'a [String], Stop> {
+        let mut rest = arguments;
+        while let Some((flag, after)) =
+            rest.split_first().filter(|(flag, _)| flag.starts_with(['-', '+']) && flag.len() > 1)
+        {
+            rest = after;
+            match flag.as_str() {
+                "--" => break,
+                "--norc" | "--noprofile" | "--posix" | "--login" | "--noediting" | "--verbose" => continue,
+                "--rcfile" | "--init-file" => {
+                    rest = rest.get(1..).unwrap_or_default();
+                    continue;
+                }
+                long if long.starts_with("--") => return wrong(2, format!("{long}: invalid option")),
+                _ => {}
+            }
+            let on = flag.starts_with('-');
+            for letter in flag.chars().skip(1) {
+                match letter {
+                    'c' => self.command = true,
+                    's' => self.stdin = true,
+                    // There is no terminal, no login and nothing that is kept back.
+                    'i' | 'l' | 'r' | 'D' => {}
+                    'o' | 'O' => {
+                        let Some((name, after)) = rest.split_first() else { return Ok(rest) };
+                        rest = after;
+                        if letter == 'o' {
+                            switch_named(&mut self.options, name, on)?;
+                        } else if let Some(option) = shell_option(&mut self.options, name) {
+                            *option = on;
+                        }
+                    }
+                    letter => switch(&mut self.options, letter, on)?,
+                }
+            }
+        }
+        Ok(rest)
+    }
+}
+
 /// `bash` and `sh`: a new shell for a text, a file or the standard input.
 pub async fn shell(shell: &mut Shell, arguments: &[String]) -> Status {
-    let mut rest = arguments;
-    let mut prelude = String::new();
-    let mut text = None;
-    while let Some((flag, after)) =
-        rest.split_first().filter(|(flag, _)| flag.starts_with(['-', '+']) && flag.len() > 1)
-    {
-        rest = after;
-        match flag.as_str() {
-            "--" => break,
-            "--version" => {
-                shell.stdout().write(b"GNU bash, version 5.2 (the shell of toolcell speaks it)\n").await?;
-                return Ok(0);
-            }
-            _ if flag.starts_with("--") => {}
-            "-o" | "+o" => {
-                if let Some((option, after)) = rest.split_first() {
-                    prelude.push_str(&format!("set {flag} {option};"));
-                    rest = after;
-                }
-            }
-            _ => {
-                let letters: String =
-                    flag.chars().skip(1).filter(|letter| !"cils".contains(*letter)).collect();
-                if !letters.is_empty() {
-                    prelude.push_str(&format!("set -{letters};"));
-                }
-                if flag.contains('c') {
-                    let Some((command, after)) = rest.split_first() else {
-                        return wrong(2, "-c: option requires an argument");
-                    };
-                    text = Some(command.clone());
-                    rest = after;
-                    break;
-                }
-            }
-        }
+    if arguments.first().is_some_and(|flag| flag == "--version") {
+        shell.stdout().write(b"GNU bash, version 5.2 (the shell of toolcell speaks it)\n").await?;
+        return Ok(0);
     }
-    if let Some(text) = text {
-        let (name, rest) = rest.split_first().map_or(("bash", rest), |(name, rest)| (name.as_str(), rest));
-        return fresh(shell, &format!("{prelude}{text}"), name, rest).await;
+    let mut start = Start::default();
+    let rest = start.read(arguments)?;
+    let options = start.options;
+    if start.command {
+        let Some((text, rest)) = rest.split_first() else {
+            return wrong(2, "-c: option requires an argument");
+        };
+        let (name, arguments) =
+            rest.split_first().map_or(("bash", rest), |(name, rest)| (name.as_str(), rest));
+        return fresh(shell, New { text, name, arguments, options, is_file: false }).await;
     }
     match rest.split_first() {
-        Some((name, rest)) if prelude.is_empty() => script(shell, name, rest).await,
-        Some((name, rest)) => {
-            let text = match files::read(shell, name) {
-                Ok(handle) => String::from_utf8_lossy(&handle.rest().await?).into_owned(),
-                Err(error) => return wrong(127, format!("{name}: {}", words(&error))),
-            };
-            fresh(shell, &format!("{prelude}{text}"), name, rest).await
-        }
-        None => {
+        Some((name, rest)) if !start.stdin => script(shell, name, rest, options).await,
+        _ => {
             let text = String::from_utf8_lossy(&shell.stdin().rest().await?).into_owned();
-            fresh(shell, &format!("{prelude}{text}"), "bash", &[]).await
+            let new = New { text: &text, name: "bash", arguments: rest, options, is_file: false };
+            fresh(shell, new).await
         }
     }
+}
+
+/// `caller`: from where the function that runs was called.
+pub async fn caller(shell: &mut Shell, arguments: &[String]) -> Status {
+    let Ok(index) = arguments.first().map_or(Ok(0), |text| text.parse::<usize>()) else {
+        return wrong(2, "usage: caller [expr]");
+    };
+    let (lines, sources) = (shell.stack("BASH_LINENO"), shell.stack("BASH_SOURCE"));
+    let Some(line) = lines.get(index).filter(|_| !shell.frames.is_empty()) else { return Ok(1) };
+    let source = sources.get(index + 1).map_or("NULL", String::as_str);
+    let text = match (arguments.first(), shell.stack("FUNCNAME").get(index + 1)) {
+        (None, _) => format!("{line} {source}\n"),
+        (Some(_), Some(name)) => format!("{line} {name} {source}\n"),
+        (Some(_), None) => return Ok(1),
+    };
+    shell.stdout().write(text.as_bytes()).await?;
+    Ok(0)
 }
 
 pub async fn calculate(shell: &mut Shell, arguments: &[String]) -> Status {

@@ -1,6 +1,8 @@
 //! Jobs and signals.
 
-use crate::shell::Shell;
+use crate::quote;
+use crate::shell::frame::{DEBUG, ERR, EXIT, RETURN};
+use crate::shell::{Shell, traps};
 use crate::stop::{Status, fail, wrong};
 use crate::task;
 
@@ -40,30 +42,71 @@ pub async fn jobs(shell: &mut Shell, _: &[String]) -> Status {
 
 /// What a signal ends a process with.
 const SIGNALLED: i32 = 128;
-const SIGNALS: [(&str, i32); 9] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("USR2", 12),
-    ("PIPE", 13),
-    ("ALRM", 14),
-    ("TERM", 15),
+/// The signals of Linux, by their numbers.
+const SIGNALS: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+    "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
 /// The number of a signal by its name or number.
-fn signal(text: &str) -> Option<i32> {
-    let name = text.strip_prefix("SIG").unwrap_or(text);
-    let known = SIGNALS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
-    known.or_else(|| text.parse().ok().filter(|number| (0..=64).contains(number)))
+fn signal(text: &str) -> Option<u8> {
+    let upper = text.to_ascii_uppercase();
+    let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+    let known =
+        SIGNALS.iter().position(|known| *known == name).and_then(|index| u8::try_from(index + 1).ok());
+    known.or_else(|| text.parse().ok().filter(|number| *number <= 64))
 }
 
-/// `kill`: every signal but 0 ends a job, since jobs catch none.
+/// What a trap is set for, by its name or number.
+fn event(text: &str) -> Option<u8> {
+    match text.to_ascii_uppercase().as_str() {
+        "EXIT" | "SIGEXIT" => Some(EXIT),
+        "DEBUG" => Some(DEBUG),
+        "ERR" => Some(ERR),
+        "RETURN" => Some(RETURN),
+        _ => signal(text),
+    }
+}
+
+fn event_name(number: u8) -> String {
+    match number {
+        EXIT => "EXIT".to_owned(),
+        DEBUG => "DEBUG".to_owned(),
+        ERR => "ERR".to_owned(),
+        RETURN => "RETURN".to_owned(),
+        number => format!("SIG{}", signal_name(number)),
+    }
+}
+
+fn signal_name(number: u8) -> String {
+    let name = usize::from(number).checked_sub(1).and_then(|index| SIGNALS.get(index));
+    name.map_or_else(|| number.to_string(), |name| (*name).to_owned())
+}
+
+/// All signals, five in a line.
+fn list() -> String {
+    let mut lines = String::new();
+    for (index, name) in SIGNALS.iter().enumerate() {
+        lines.push_str(&format!("{:2}) SIG{name}{}", index + 1, if index % 5 == 4 { "\n" } else { "\t" }));
+    }
+    lines + "\n"
+}
+
+/// `kill`: every signal but 0 ends a job, since jobs catch none; the shell itself may catch them.
 pub async fn kill(shell: &mut Shell, arguments: &[String]) -> Status {
-    if arguments.first().is_some_and(|flag| flag == "-l") {
-        let names: Vec<&str> = SIGNALS.iter().map(|(name, _)| *name).collect();
-        shell.stdout().write(format!("{}\n", names.join(" ")).as_bytes()).await?;
+    if let Some((_, rest)) = arguments.split_first().filter(|(flag, _)| matches!(flag.as_str(), "-l" | "-L"))
+    {
+        let mut lines = if rest.is_empty() { list() } else { String::new() };
+        for text in rest {
+            let Some(number) = text.parse().map_or_else(|_| signal(text), |code: u8| Some(code % 128)) else {
+                return fail(format!("{text}: invalid signal specification"));
+            };
+            let is_number = text.starts_with(|letter: char| letter.is_ascii_digit());
+            lines.push_str(&if is_number { signal_name(number) } else { number.to_string() });
+            lines.push('\n');
+        }
+        shell.stdout().write(lines.as_bytes()).await?;
         return Ok(0);
     }
     let (wanted, jobs) = match arguments {
@@ -85,6 +128,12 @@ pub async fn kill(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     let mut status = 0;
     for name in jobs {
+        if Some(name) == shell.parameter("$").as_ref() {
+            if signal > 0 {
+                status |= traps::signal(shell, signal).await?;
+            }
+            continue;
+        }
         let found = match name.strip_prefix('%').map(|text| text.parse::<usize>()) {
             Some(index) => index.ok().and_then(|index| shell.jobs.get(index.checked_sub(1)?)),
             None => shell.jobs.iter().find(|(job, _)| job.to_string() == *name),
@@ -92,7 +141,7 @@ pub async fn kill(shell: &mut Shell, arguments: &[String]) -> Status {
         match found {
             Some((_, done)) if done.get().is_none() => {
                 if signal > 0 {
-                    done.set(SIGNALLED + signal);
+                    done.set(SIGNALLED + i32::from(signal));
                 }
             }
             _ => {
@@ -104,30 +153,48 @@ pub async fn kill(shell: &mut Shell, arguments: &[String]) -> Status {
     Ok(status)
 }
 
-/// `trap`: of the signals only the end of the shell and failures happen here.
+/// `trap`: signals come from `kill` alone.
 pub async fn trap(shell: &mut Shell, arguments: &[String]) -> Status {
-    let rest = if arguments.first().is_some_and(|flag| flag == "--") {
-        arguments.get(1..).unwrap_or_default()
-    } else {
-        arguments
+    let (flag, rest) = match arguments.split_first() {
+        Some((flag, rest)) if matches!(flag.as_str(), "--" | "-p" | "-l") => (flag.as_str(), rest),
+        _ => ("", arguments),
     };
-    let Some((action, signals)) = rest.split_first() else {
-        return Ok(0);
-    };
-    if action == "-p" || action == "-l" {
+    if flag == "-l" {
+        shell.stdout().write(list().as_bytes()).await?;
         return Ok(0);
     }
-    let (action, signals) = if signals.is_empty() { ("-", rest) } else { (action.as_str(), signals) };
-    let action = (action != "-").then(|| action.to_owned());
-    for signal in signals {
-        match signal.trim_start_matches("SIG") {
-            "EXIT" | "0" => shell.exit_trap = action.clone().filter(|text| !text.is_empty()),
-            "ERR" => shell.error_trap = action.clone().filter(|text| !text.is_empty()),
-            // Nobody sends signals to a cell.
-            "INT" | "TERM" | "HUP" | "QUIT" | "PIPE" | "USR1" | "USR2" | "ALRM" | "CHLD" | "DEBUG"
-            | "RETURN" | "1" | "2" | "3" | "13" | "15" => {}
-            _ => return fail(format!("{signal}: invalid signal specification")),
+    let Some((action, events)) = rest.split_first().filter(|_| flag != "-p") else {
+        let mut wanted = Vec::new();
+        for text in rest {
+            let Some(number) = event(text) else {
+                return fail(format!("{text}: invalid signal specification"));
+            };
+            wanted.push(number);
+        }
+        let lines: String = shell
+            .traps
+            .iter()
+            .filter(|(number, _)| wanted.is_empty() || wanted.contains(number))
+            .map(|(number, action)| format!("trap -- {} {}\n", quote::always(action), event_name(*number)))
+            .collect();
+        shell.stdout().write(lines.as_bytes()).await?;
+        return Ok(0);
+    };
+    // A number alone is what is no longer trapped.
+    let alone = events.is_empty() || action.parse::<u8>().is_ok();
+    let (action, events) = if alone { ("-", rest) } else { (action.as_str(), events) };
+    let mut status = 0;
+    for text in events {
+        let Some(number) = event(text) else {
+            shell.complain(format!("trap: {text}: invalid signal specification")).await?;
+            status = 1;
+            continue;
+        };
+        if action == "-" {
+            shell.traps.remove(&number);
+        } else {
+            shell.traps.insert(number, action.into());
         }
     }
-    Ok(0)
+    Ok(status)
 }

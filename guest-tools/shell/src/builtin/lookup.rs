@@ -1,5 +1,7 @@
 //! What a name would run.
 
+use std::rc::Rc;
+
 use super::find;
 use crate::shell::{Shell, invoke};
 use crate::stop::{Status, wrong};
@@ -66,10 +68,10 @@ pub async fn command(shell: &mut Shell, arguments: &[String]) -> Status {
 /// Runs what the name means, other than a function.
 async fn plain(shell: &mut Shell, arguments: &[String]) -> Status {
     let Some(name) = arguments.first() else { return Ok(0) };
-    let hidden = std::rc::Rc::make_mut(&mut shell.functions).remove(name);
+    let hidden = Rc::make_mut(&mut shell.functions).remove(name);
     let result = invoke(shell, arguments).await;
     if let Some(body) = hidden {
-        std::rc::Rc::make_mut(&mut shell.functions).insert(name.clone(), body);
+        Rc::make_mut(&mut shell.functions).insert(name.clone(), body);
     }
     result
 }
@@ -116,6 +118,10 @@ pub async fn kind(shell: &mut Shell, arguments: &[String]) -> Status {
                         Found::Keyword if short => "keyword".to_owned(),
                         Found::Builtin if short => "builtin".to_owned(),
                         Found::File(_) if short => "file".to_owned(),
+                        Found::Function => {
+                            let text = shell.functions.get(name).map(|function| Rc::clone(&function.text));
+                            format!("{name} is a function\n{}", text.unwrap_or_default())
+                        }
                         found => describe(name, found),
                     };
                     shell.stdout().write(format!("{line}\n").as_bytes()).await?;

@@ -35,6 +35,7 @@ table! {
     "bash" => flow::shell,
     "break" => flow::leave,
     "builtin" => lookup::builtin,
+    "caller" => flow::caller,
     "cd" => folder::cd,
     "command" => lookup::command,
     "continue" => flow::again,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::quote;
 use crate::shell::{Options, Shell};
-use crate::stop::{Status, wrong};
+use crate::stop::{Status, Stop, wrong};
 
 fn by_letter(options: &mut Options, letter: char) -> Option<&mut bool> {
     Some(match letter {
@@ -14,6 +14,9 @@ fn by_letter(options: &mut Options, letter: char) -> Option<&mut bool> {
         'f' => &mut options.noglob,
         'C' => &mut options.noclobber,
         'a' => &mut options.allexport,
+        'n' => &mut options.noexec,
+        'E' => &mut options.errtrace,
+        'T' => &mut options.functrace,
         _ => return None,
     })
 }
@@ -27,14 +30,47 @@ fn by_name<'a>(options: &'a mut Options, name: &str) -> Option<&'a mut bool> {
         "noclobber" => &mut options.noclobber,
         "allexport" => &mut options.allexport,
         "pipefail" => &mut options.pipefail,
+        "noexec" => &mut options.noexec,
+        "errtrace" => &mut options.errtrace,
+        "functrace" => &mut options.functrace,
         _ => return None,
     })
 }
 
 /// Options that change nothing here: there is no terminal, no history and no job control.
-const WITHOUT_EFFECT: &str = "bhkmnptvBEHPT";
-const WITHOUT_EFFECT_NAMES: [&str; 9] =
-    ["braceexpand", "emacs", "errtrace", "functrace", "hashall", "histexpand", "monitor", "posix", "vi"];
+const WITHOUT_EFFECT: &str = "bhmpvBHP";
+const WITHOUT_EFFECT_NAMES: [&str; 10] = [
+    "braceexpand",
+    "emacs",
+    "hashall",
+    "histexpand",
+    "history",
+    "monitor",
+    "physical",
+    "posix",
+    "verbose",
+    "vi",
+];
+
+/// Switches the option of a letter.
+pub fn switch(options: &mut Options, letter: char, on: bool) -> Result<(), Stop> {
+    match by_letter(options, letter) {
+        Some(option) => *option = on,
+        None if WITHOUT_EFFECT.contains(letter) => {}
+        None => return wrong(2, format!("-{letter}: invalid option")),
+    }
+    Ok(())
+}
+
+/// Switches the option of a name.
+pub fn switch_named(options: &mut Options, name: &str, on: bool) -> Result<(), Stop> {
+    match by_name(options, name) {
+        Some(option) => *option = on,
+        None if WITHOUT_EFFECT_NAMES.contains(&name) => {}
+        None => return wrong(2, format!("{name}: invalid option name")),
+    }
+    Ok(())
+}
 
 pub async fn set(shell: &mut Shell, arguments: &[String]) -> Status {
     if arguments.is_empty() {
@@ -48,6 +84,32 @@ pub async fn set(shell: &mut Shell, arguments: &[String]) -> Status {
         return Ok(0);
     }
     let mut rest = arguments;
+    if let [flag] = arguments {
+        if flag == "-o" || flag == "+o" {
+            let names = [
+                "allexport",
+                "errexit",
+                "errtrace",
+                "functrace",
+                "noclobber",
+                "noexec",
+                "noglob",
+                "nounset",
+                "pipefail",
+                "xtrace",
+            ];
+            let mut options = shell.options;
+            let lines: String = names
+                .iter()
+                .map(|name| {
+                    let on = by_name(&mut options, name).is_some_and(|option| *option);
+                    format!("{name:<15}\t{}\n", if on { "on" } else { "off" })
+                })
+                .collect();
+            shell.stdout().write(lines.as_bytes()).await?;
+            return Ok(0);
+        }
+    }
     while let Some((flag, after)) = rest.split_first() {
         let on = match flag.chars().next() {
             Some('-') => true,
@@ -63,15 +125,9 @@ pub async fn set(shell: &mut Shell, arguments: &[String]) -> Status {
             if letter == 'o' {
                 let Some((name, after)) = rest.split_first() else { return Ok(0) };
                 rest = after;
-                match by_name(&mut shell.options, name) {
-                    Some(option) => *option = on,
-                    None if WITHOUT_EFFECT_NAMES.contains(&name.as_str()) => {}
-                    None => return wrong(2, format!("{name}: invalid option name")),
-                }
-            } else if let Some(option) = by_letter(&mut shell.options, letter) {
-                *option = on;
-            } else if !WITHOUT_EFFECT.contains(letter) {
-                return wrong(2, format!("-{letter}: invalid option"));
+                switch_named(&mut shell.options, name, on)?;
+            } else {
+                switch(&mut shell.options, letter, on)?;
             }
         }
     }
@@ -81,7 +137,7 @@ pub async fn set(shell: &mut Shell, arguments: &[String]) -> Status {
     Ok(0)
 }
 
-fn shell_option<'a>(options: &'a mut Options, name: &str) -> Option<&'a mut bool> {
+pub fn shell_option<'a>(options: &'a mut Options, name: &str) -> Option<&'a mut bool> {
     Some(match name {
         "nullglob" => &mut options.nullglob,
         "dotglob" => &mut options.dotglob,

@@ -3,6 +3,7 @@
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail, wrong};
 use crate::stream::Handle;
+use crate::util::options::Spelling;
 
 #[derive(Default)]
 struct Request {
@@ -187,36 +188,44 @@ fn fields(letters: &[(char, bool)], ifs: &str, most: usize) -> Vec<String> {
     fields
 }
 
+const MAPFILE: Spelling = Spelling::new("td:n:O:s:u:", &[]).status(2);
+
 pub async fn mapfile(shell: &mut Shell, arguments: &[String]) -> Status {
-    let (mut strip, mut fd, mut delimiter, mut skip, mut most) = (false, 0, b'\n', 0_usize, usize::MAX);
-    let mut name = "MAPFILE".to_owned();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        let mut value = || rest.next().cloned().unwrap_or_default();
-        match argument.as_str() {
-            "-t" => strip = true,
-            "-u" => fd = value().parse().unwrap_or(0),
-            "-d" => delimiter = value().bytes().next().unwrap_or(0),
-            "-s" => skip = value().parse().unwrap_or(0),
-            "-n" => most = value().parse().ok().filter(|most| *most > 0).unwrap_or(usize::MAX),
-            flag if flag.starts_with('-') => return wrong(2, format!("{flag}: invalid option")),
-            other => other.clone_into(&mut name),
-        }
-    }
-    let handle = shell.fds.get(fd);
+    let options = MAPFILE.read(arguments)?;
+    let number = |letter| match options.value(letter).map(str::parse::<usize>) {
+        Some(Ok(number)) => Ok(Some(number)),
+        Some(Err(_)) => fail(format!("{}: invalid number", options.value(letter).unwrap_or_default())),
+        None => Ok(None),
+    };
+    let name = options.operands.first().map_or("MAPFILE", String::as_str);
+    let delimiter = options.value('d').map_or(b'\n', |text| text.bytes().next().unwrap_or(0));
+    let (skip, most) = (number('s')?.unwrap_or(0), number('n')?.filter(|most| *most > 0));
+    let fd = number('u')?.and_then(|fd| u32::try_from(fd).ok()).unwrap_or(0);
+    let Some(handle) = shell.fds.find(fd) else {
+        return fail(format!("{fd}: invalid file descriptor: Bad file descriptor"));
+    };
     let mut items = Vec::new();
     let mut text = Vec::new();
-    while items.len() < most.saturating_add(skip) {
+    while items.len() < most.unwrap_or(usize::MAX).saturating_add(skip) {
         text.clear();
         if !handle.until(delimiter, &mut text).await? {
             break;
         }
-        if strip && text.last() == Some(&delimiter) {
+        if options.has('t') && text.last() == Some(&delimiter) {
             text.pop();
         }
         items.push(String::from_utf8_lossy(&text).into_owned());
     }
-    match shell.vars.set_list(&name, items.into_iter().skip(skip)) {
+    let mut items = items.into_iter().skip(skip);
+    let stored = match number('O')? {
+        None => shell.vars.set_list(name, items),
+        Some(first) => items
+            .try_fold(first, |index, item| {
+                shell.vars.set_element(name, &index.to_string(), item).map(|()| index.saturating_add(1))
+            })
+            .map(|_| ()),
+    };
+    match stored {
         Ok(()) => Ok(0),
         Err(message) => fail(message),
     }

@@ -29,6 +29,10 @@ pub async fn expand(
         parameter = &resolved;
     }
     match &parameter.operation {
+        Operation::Bad => {
+            shell.complain(format!("${{{}}}: bad substitution", parameter.name)).await?;
+            return Err(Stop::Line(1));
+        }
         Operation::Keys => {
             let items = shell.vars.elements(&parameter.name).into_iter().map(|(key, _)| key).collect();
             give(
@@ -56,7 +60,7 @@ pub async fn expand(
             let sign =
                 if parameter.name.starts_with(|letter: char| letter.is_ascii_digit()) { "$" } else { "" };
             shell.complain(format!("{sign}{}: unbound variable", parameter.name)).await?;
-            return Err(Stop::Exit(127));
+            return Err(shell.fatal());
         }
         value => value,
     };
@@ -100,8 +104,7 @@ async fn value(shell: &mut Shell, parameter: &Parameter) -> Result<Value, Stop> 
     }
     let array = |shell: &Shell| match name {
         "PIPESTATUS" => Some(shell.pipe_status.iter().map(ToString::to_string).collect()),
-        "FUNCNAME" => Some(shell.running.iter().rev().cloned().collect()),
-        "BASH_SOURCE" => Some(vec![shell.name.clone()]),
+        "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO" => Some(shell.stack(name)),
         _ => None::<Vec<String>>,
     };
     match &parameter.index {
@@ -184,7 +187,7 @@ async fn instead(
             let text = text(shell, word).await?;
             let reason = if text.is_empty() { "parameter null or not set".to_owned() } else { text };
             shell.complain(format!("{}: {reason}", parameter.name)).await?;
-            return Err(Stop::Exit(127));
+            return Err(shell.fatal());
         }
         _ => give(shell, value, quoted, out),
     }
@@ -219,7 +222,7 @@ async fn apply(shell: &mut Shell, parameter: &Parameter, value: Value) -> Result
         Operation::Slice { offset, length } => slice(shell, parameter, value, offset, length.as_ref()).await,
         Operation::Replace { anchor, pattern: word, with } => {
             let pattern = Pattern::new(&pattern(shell, word).await?);
-            let with = text(shell, with).await?;
+            let with = replacement(shell, with).await?;
             Ok(each(value, |text| replace(&text, &pattern, *anchor, &with)))
         }
         Operation::Case { upper, all, pattern: word } => {
@@ -227,6 +230,7 @@ async fn apply(shell: &mut Shell, parameter: &Parameter, value: Value) -> Result
                 if word.is_empty() { None } else { Some(Pattern::new(&pattern(shell, word).await?)) };
             Ok(each(value, |text| change_case(&text, *upper, *all, pattern.as_ref())))
         }
+        Operation::Swap { all } => Ok(each(value, |text| swap_case(&text, *all))),
         Operation::Transform(letter) => transform(shell, parameter, value, *letter).await,
         _ => Ok(value),
     }
@@ -240,17 +244,46 @@ fn each(value: Value, change: impl Fn(String) -> String) -> Value {
     }
 }
 
-fn replace(text: &str, pattern: &Pattern, anchor: char, with: &str) -> String {
+/// What is put in place of a match, in pieces between which the match itself stands: each `&` that is not quoted.
+async fn replacement(shell: &mut Shell, word: &Word) -> Result<Vec<String>, Stop> {
+    let mut pieces = vec![String::new()];
+    for bit in bits(shell, word, false).await? {
+        let Bit::Text(text, kind) = bit else { continue };
+        let mut rest = text.chars().peekable();
+        while let Some(letter) = rest.next() {
+            match letter {
+                '&' if kind != Kind::Quoted => {
+                    pieces.push(String::new());
+                    continue;
+                }
+                // An expansion may hold a backslash that protects.
+                '\\' if kind == Kind::Split && matches!(rest.peek(), Some('&' | '\\')) => {
+                    add(&mut pieces, rest.next().unwrap_or(letter));
+                }
+                letter => add(&mut pieces, letter),
+            }
+        }
+    }
+    Ok(pieces)
+}
+
+fn add(pieces: &mut [String], letter: char) {
+    if let Some(last) = pieces.last_mut() {
+        last.push(letter);
+    }
+}
+
+fn replace(text: &str, pattern: &Pattern, anchor: char, with: &[String]) -> String {
     let letters: Vec<char> = text.chars().collect();
     let (mut result, mut at) = (String::new(), 0);
     let part = |from: usize, to: usize| letters.get(from..to).unwrap_or_default().iter().collect::<String>();
     match anchor {
         '#' => match pattern.prefix(&letters, 0, true) {
-            Some(end) => return format!("{with}{}", part(end, letters.len())),
+            Some(end) => return with.join(&part(0, end)) + &part(end, letters.len()),
             None => return text.to_owned(),
         },
         '%' => match pattern.suffix(&letters, true) {
-            Some(start) => return format!("{}{with}", part(0, start)),
+            Some(start) => return part(0, start) + &with.join(&part(start, letters.len())),
             None => return text.to_owned(),
         },
         _ => {}
@@ -260,7 +293,7 @@ fn replace(text: &str, pattern: &Pattern, anchor: char, with: &str) -> String {
             break;
         }
         result.push_str(&part(at, found.start));
-        result.push_str(with);
+        result.push_str(&with.join(&part(found.start, found.end)));
         at = found.end;
         if anchor != '/' {
             break;
@@ -278,6 +311,18 @@ fn change_case(text: &str, upper: bool, all: bool, pattern: Option<&Pattern>) ->
             (false, _) => changed.push(letter),
             (true, true) => changed.extend(letter.to_uppercase()),
             (true, false) => changed.extend(letter.to_lowercase()),
+        }
+    }
+    changed
+}
+
+fn swap_case(text: &str, all: bool) -> String {
+    let mut changed = String::with_capacity(text.len());
+    for (index, letter) in text.chars().enumerate() {
+        match all || index == 0 {
+            true if letter.is_uppercase() => changed.extend(letter.to_lowercase()),
+            true => changed.extend(letter.to_uppercase()),
+            false => changed.push(letter),
         }
     }
     changed
@@ -350,6 +395,13 @@ async fn transform(
             Value::One(Some(text)) => format!("{}={}", parameter.name, crate::quote::always(&text)),
             _ => String::new(),
         })),
+        'K' | 'k' if parameter.index.is_some() => {
+            let elements = shell.vars.elements(&parameter.name).into_iter();
+            let pairs: Vec<String> =
+                elements.map(|(key, text)| format!("{key} {}", crate::quote::double(&text))).collect();
+            Value::One(Some(pairs.join(" ")))
+        }
+        'K' | 'k' => each(value, |text| crate::quote::always(&text)),
         'a' => Value::One(Some(if shell.vars.is_map(&parameter.name) {
             "A".to_owned()
         } else if shell.vars.is_array(&parameter.name) {
@@ -358,7 +410,7 @@ async fn transform(
             String::new()
         })),
         _ => {
-            shell.complain(format!("{}: bad substitution", parameter.name)).await?;
+            shell.complain(format!("${{{}@{letter}}}: bad substitution", parameter.name)).await?;
             return Err(Stop::Line(1));
         }
     })

@@ -1,5 +1,6 @@
 //! Wildcards of the shell, matched against one name or text.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A pattern in its pieces.
@@ -35,7 +36,7 @@ impl Pattern {
     /// `text` with a backslash before whatever is meant literally.
     pub fn new(text: &str) -> Self {
         let letters: Vec<char> = text.chars().collect();
-        Self { pieces: pieces(&letters), fold: false }
+        Self { pieces: pieces(&letters, 0), fold: false }
     }
 
     /// The same, whatever the case of letters.
@@ -60,9 +61,8 @@ impl Pattern {
 
     /// The end of the longest, or shortest, match that begins at `start`.
     pub fn prefix(&self, letters: &[char], start: usize, longest: bool) -> Option<usize> {
-        let ends = start..=letters.len();
-        let fits = |end: &usize| letters.get(start..*end).is_some_and(|part| self.matches_letters(part));
-        if longest { ends.rev().find(fits) } else { ends.into_iter().find(fits) }
+        let ends = ends(&self.pieces, letters, vec![start], self.fold);
+        if longest { ends.last().copied() } else { ends.first().copied() }
     }
 
     /// The start of the longest, or shortest, match that goes to the end.
@@ -111,7 +111,10 @@ pub fn unescape(text: &str) -> String {
     plain
 }
 
-fn pieces(letters: &[char]) -> Vec<Piece> {
+/// Groups within each other; deeper ones mean themselves.
+const DEEPEST: u32 = 40;
+
+fn pieces(letters: &[char], depth: u32) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while let Some(letter) = letters.get(at).copied() {
@@ -121,13 +124,15 @@ fn pieces(letters: &[char]) -> Vec<Piece> {
                 at += 1;
                 Piece::Letter(letters.get(at - 1).copied().unwrap_or('\\'))
             }
-            '@' | '!' | '?' | '*' | '+' if letters.get(at) == Some(&'(') => match group(letters, at + 1) {
-                Some((alternatives, end)) => {
-                    at = end;
-                    Piece::Group { kind: letter, alternatives }
+            '@' | '!' | '?' | '*' | '+' if letters.get(at) == Some(&'(') && depth < DEEPEST => {
+                match group(letters, at + 1, depth) {
+                    Some((alternatives, end)) => {
+                        at = end;
+                        Piece::Group { kind: letter, alternatives }
+                    }
+                    None => Piece::Letter(letter),
                 }
-                None => Piece::Letter(letter),
-            },
+            }
             '?' => Piece::Any,
             '*' => Piece::Star,
             '[' => match set(letters, at) {
@@ -146,11 +151,12 @@ fn pieces(letters: &[char]) -> Vec<Piece> {
     pieces
 }
 
-fn group(letters: &[char], start: usize) -> Option<(Vec<Pattern>, usize)> {
+fn group(letters: &[char], start: usize, level: u32) -> Option<(Vec<Pattern>, usize)> {
     let (mut depth, mut at, mut from) = (0_u32, start, start);
     let mut alternatives = Vec::new();
     let mut add = |from: usize, to: usize| {
-        alternatives.push(Pattern { pieces: pieces(letters.get(from..to).unwrap_or_default()), fold: false });
+        let inner = letters.get(from..to).unwrap_or_default();
+        alternatives.push(Pattern { pieces: pieces(inner, level + 1), fold: false });
     };
     loop {
         match letters.get(at)? {
@@ -249,8 +255,15 @@ fn fits(piece: &Piece, letter: char, fold: bool) -> bool {
     }
 }
 
-/// A star is tried again from its last place alone, so that the time is bounded by the product of both lengths.
 fn matches(pieces: &[Piece], letters: &[char], fold: bool) -> bool {
+    if pieces.iter().any(|piece| matches!(piece, Piece::Group { .. })) {
+        return ends(pieces, letters, vec![0], fold).last() == Some(&letters.len());
+    }
+    matches_plain(pieces, letters, fold)
+}
+
+/// A star is tried again from its last place alone, so that the time is bounded by the product of both lengths.
+fn matches_plain(pieces: &[Piece], letters: &[char], fold: bool) -> bool {
     let (mut piece, mut at) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     loop {
@@ -259,12 +272,6 @@ fn matches(pieces: &[Piece], letters: &[char], fold: bool) -> bool {
                 star = Some((piece, at));
                 piece += 1;
                 continue;
-            }
-            Some(Piece::Group { kind, alternatives }) => {
-                let rest = pieces.get(piece + 1..).unwrap_or_default();
-                if matches_group(*kind, alternatives, rest, letters.get(at..).unwrap_or_default(), fold) {
-                    return true;
-                }
             }
             Some(one) if letters.get(at).is_some_and(|letter| fits(one, *letter, fold)) => {
                 piece += 1;
@@ -285,31 +292,60 @@ fn matches(pieces: &[Piece], letters: &[char], fold: bool) -> bool {
     }
 }
 
-fn matches_group(kind: char, alternatives: &[Pattern], rest: &[Piece], letters: &[char], fold: bool) -> bool {
-    let one = |part: &[char]| alternatives.iter().any(|alternative| matches(&alternative.pieces, part, fold));
-    let after = |end: usize| matches(rest, letters.get(end..).unwrap_or_default(), fold);
-    if matches!(kind, '?' | '*') && after(0) {
-        return true;
-    }
-    (0..=letters.len()).any(|end| {
-        let part = letters.get(..end).unwrap_or_default();
-        match kind {
-            '!' => !one(part) && after(end),
-            '*' | '+' => {
-                end > 0
-                    && one(part)
-                    && (after(end)
-                        || matches_group(
-                            '*',
-                            alternatives,
-                            rest,
-                            letters.get(end..).unwrap_or_default(),
-                            fold,
-                        ))
-            }
-            _ => one(part) && after(end),
+/// Where matches end that begin at one of `places`, in order: all are followed at once, so that neither the time nor the
+/// stack grows with the ways in which a text could be divided.
+fn ends(pieces: &[Piece], letters: &[char], mut places: Vec<usize>, fold: bool) -> Vec<usize> {
+    for piece in pieces {
+        if places.is_empty() || crate::task::tick().is_err() {
+            return Vec::new();
         }
-    })
+        places = match piece {
+            Piece::Star => (places.first().copied().unwrap_or(0)..=letters.len()).collect(),
+            Piece::Group { kind, alternatives } => group_ends(*kind, alternatives, letters, places, fold),
+            piece => places
+                .into_iter()
+                .filter(|at| letters.get(*at).is_some_and(|letter| fits(piece, *letter, fold)))
+                .map(|at| at + 1)
+                .collect(),
+        };
+    }
+    places
+}
+
+fn group_ends(
+    kind: char,
+    alternatives: &[Pattern],
+    letters: &[char],
+    places: Vec<usize>,
+    fold: bool,
+) -> Vec<usize> {
+    let once = |places: &[usize]| -> BTreeSet<usize> {
+        alternatives
+            .iter()
+            .flat_map(|alternative| ends(&alternative.pieces, letters, places.to_vec(), fold))
+            .collect()
+    };
+    let mut found = match kind {
+        '!' => {
+            let other = |start: usize| {
+                let matched = once(&[start]);
+                (start..=letters.len()).filter(move |end| !matched.contains(end))
+            };
+            return places.into_iter().flat_map(other).collect::<BTreeSet<_>>().into_iter().collect();
+        }
+        '*' | '+' => {
+            let (mut found, mut new) = (BTreeSet::new(), places.clone());
+            while !new.is_empty() {
+                new = once(&new).into_iter().filter(|end| found.insert(*end)).collect();
+            }
+            found
+        }
+        _ => once(&places),
+    };
+    if matches!(kind, '?' | '*') {
+        found.extend(places);
+    }
+    found.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use super::{Shell, compound, condition, pipeline, redirect, simple, subshell};
+use super::frame::ERR;
+use super::{Function, Shell, compound, condition, pipeline, redirect, simple, subshell, traps};
 use crate::expand;
 use crate::stop::{Status, Stop};
 use crate::syntax::{Command, Item, Join, Kind, List, Pipeline, parse};
@@ -25,7 +26,35 @@ pub fn run_list<'a>(shell: &'a mut Shell, list: &'a List) -> Running<'a> {
 
 async fn run_items(shell: &mut Shell, list: &List) -> Status {
     for item in list {
+        if shell.options.noexec {
+            break;
+        }
         shell.status = run_item(shell, item).await?;
+    }
+    Ok(shell.status)
+}
+
+/// The same for a whole text: what an error gives up goes as far as the next line of it.
+async fn run_lines(shell: &mut Shell, list: &List) -> Status {
+    let mut given_up = false;
+    for item in list {
+        if shell.options.noexec {
+            break;
+        }
+        if given_up && !item.begins {
+            continue;
+        }
+        let (checked, loops, depth) = (shell.checked, shell.loops, shell.depth);
+        given_up = false;
+        shell.status = match run_item(shell, item).await {
+            Err(Stop::Line(status)) => {
+                // What was given up did not put these back.
+                (shell.checked, shell.loops, shell.depth) = (checked, loops, depth);
+                given_up = true;
+                status
+            }
+            other => other?,
+        };
     }
     Ok(shell.status)
 }
@@ -47,7 +76,10 @@ pub async fn run_text(shell: &mut Shell, text: &str) -> Status {
             return Ok(2);
         }
     };
-    run_list(shell, &list).await
+    shell.deeper()?;
+    let result = Box::pin(run_lines(shell, &list)).await;
+    shell.depth -= 1;
+    result
 }
 
 async fn run_item(shell: &mut Shell, item: &Item) -> Status {
@@ -76,12 +108,12 @@ async fn checked_pipeline(shell: &mut Shell, pipeline: &Pipeline, looked_at: boo
     let status = result?;
     shell.status = status;
     if status != 0 && !checked && shell.checked == 0 && fails_by_itself(pipeline) {
-        if let Some(trap) = shell.error_trap.take() {
-            let result = run_text(shell, &trap).await;
-            shell.error_trap = Some(trap);
-            result?;
-            shell.status = status;
+        if let [stage] = pipeline.stages.as_slice() {
+            if matches!(stage.kind, Kind::Subshell(_)) && !shell.trapping {
+                (shell.line, shell.command) = (stage.line, Rc::clone(&stage.text));
+            }
         }
+        traps::run(shell, ERR).await?;
         if shell.options.errexit {
             return Err(Stop::Exit(status));
         }
@@ -109,17 +141,18 @@ pub fn run_command<'a>(shell: &'a mut Shell, command: &'a Rc<Command>) -> Runnin
         return run_kind(shell, command);
     }
     Box::pin(async move {
-        let saved = shell.fds.clone();
+        let (saved, before) = (shell.fds.clone(), shell.processes.len());
         let result = match redirect::apply(shell, &command.redirects).await {
             Ok(()) => run_kind(shell, command).await,
             Err(Stop::Fail(status, message)) => {
-                shell.line = command.line;
+                shell.at(command.line);
                 shell.complain(message).await?;
                 Ok(status)
             }
             Err(stop) => Err(stop),
         };
         shell.fds = saved;
+        subshell::release(shell, before).await;
         result
     })
 }
@@ -138,7 +171,7 @@ fn run_kind<'a>(shell: &'a mut Shell, command: &'a Command) -> Running<'a> {
         Kind::While { condition, body, until } => Box::pin(compound::repeat(shell, condition, body, *until)),
         Kind::Case { word, arms } => Box::pin(compound::case(shell, word, arms)),
         Kind::Condition(condition) => Box::pin(async move {
-            shell.line = command.line;
+            traps::before(shell, command).await?;
             let result = condition::evaluate(shell, condition).await;
             match result {
                 Err(Stop::Fail(status, message)) => {
@@ -150,7 +183,7 @@ fn run_kind<'a>(shell: &'a mut Shell, command: &'a Command) -> Running<'a> {
         }),
         Kind::Arithmetic(word) => Box::pin(async move {
             task::tick()?;
-            shell.line = command.line;
+            traps::before(shell, command).await?;
             let text = expand::text(shell, word).await?;
             match expand::evaluate(shell, &text) {
                 Ok(value) => Ok(i32::from(value == 0)),
@@ -161,9 +194,20 @@ fn run_kind<'a>(shell: &'a mut Shell, command: &'a Command) -> Running<'a> {
             }
         }),
         Kind::Function { name, body } => {
-            Rc::make_mut(&mut shell.functions).insert(name.clone(), Rc::clone(body));
+            let source = shell.frames.last().map(|frame| Rc::clone(&frame.source));
+            let source = source.or_else(|| shell.script.clone()).unwrap_or_else(|| "environment".into());
+            let (body, text) = (Rc::clone(body), Rc::clone(&command.text));
+            let exported = shell.functions.get(name).is_some_and(|function| function.exported);
+            let function = Function { body, text, source, exported };
+            Rc::make_mut(&mut shell.functions).insert(name.clone(), function);
             Box::pin(std::future::ready(Ok(0)))
         }
+        Kind::Select { name, words, body } => Box::pin(compound::select(shell, name, words.as_deref(), body)),
+        Kind::Unknown(what) => Box::pin(async move {
+            shell.at(command.line);
+            shell.complain(format!("{what}: not known to this shell")).await?;
+            Ok(2)
+        }),
         // `run_command` has these.
         Kind::Simple { .. } => Box::pin(std::future::ready(Ok(0))),
     }

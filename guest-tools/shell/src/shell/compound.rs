@@ -78,6 +78,55 @@ async fn for_items(shell: &mut Shell, name: &str, items: Vec<String>, body: &Lis
     Ok(status)
 }
 
+/// `select`: a menu, and the choice that the input makes of it.
+pub async fn select(shell: &mut Shell, name: &str, words: Option<&[Word]>, body: &List) -> Status {
+    let items = match words {
+        Some(words) => expand::words(shell, words).await?,
+        None => shell.positional.to_vec(),
+    };
+    if items.is_empty() {
+        return Ok(0);
+    }
+    shell.loops += 1;
+    let result = choose(shell, name, &items, body).await;
+    shell.loops -= 1;
+    result
+}
+
+async fn choose(shell: &mut Shell, name: &str, items: &[String], body: &List) -> Status {
+    let menu: Vec<String> =
+        items.iter().enumerate().map(|(index, item)| format!("{}) {item}", index + 1)).collect();
+    let mut shown = false;
+    loop {
+        if !std::mem::replace(&mut shown, true) {
+            shell.warn(menu.join("\n")).await?;
+        }
+        let prompt = shell.vars.get("PS3").unwrap_or_else(|| "#? ".to_owned());
+        shell.stderr().write(prompt.as_bytes()).await?;
+        let mut line = Vec::new();
+        if !shell.stdin().line(&mut line).await? {
+            shell.stdout().write(b"\n").await?;
+            return Ok(1);
+        }
+        let reply = String::from_utf8_lossy(&line).trim().to_owned();
+        if reply.is_empty() {
+            shown = false;
+            continue;
+        }
+        let chosen = reply.parse::<usize>().ok().and_then(|number| items.get(number.checked_sub(1)?));
+        let stored = shell.vars.set("REPLY", reply.clone());
+        let chosen = chosen.cloned().unwrap_or_default();
+        if let Err(message) = stored.and_then(|()| shell.vars.set(name, chosen)) {
+            shell.complain(message).await?;
+            return Ok(1);
+        }
+        match round(shell, body).await? {
+            Round::On(_) => {}
+            Round::Over(last) => return Ok(last),
+        }
+    }
+}
+
 pub async fn counting(shell: &mut Shell, [first, condition, step]: [&Word; 3], body: &List) -> Status {
     shell.loops += 1;
     let result = count(shell, [first, condition, step], body).await;

@@ -30,6 +30,11 @@ impl Fds {
         self.0.remove(&fd);
     }
 
+    /// The first number that is free for a script's own files.
+    pub fn fresh(&self) -> u32 {
+        (10..).find(|fd| !self.0.contains_key(fd)).unwrap_or(u32::MAX)
+    }
+
     /// A number that is free, counting down as a shell does for substituted processes.
     pub fn free(&self) -> u32 {
         (10..=63).rev().find(|fd| !self.0.contains_key(fd)).unwrap_or(9)

@@ -5,10 +5,12 @@ mod commands;
 mod compound;
 mod condition;
 mod fds;
+pub mod frame;
 mod pipeline;
 mod redirect;
 mod simple;
 pub mod subshell;
+pub mod traps;
 mod vars;
 
 use std::collections::HashMap;
@@ -20,13 +22,13 @@ pub use assign::assign;
 pub use commands::run_text;
 pub use condition::{compare, newer, unary};
 pub use fds::Fds;
-pub use simple::{fresh, invoke, script};
+pub use frame::{Frame, Function, Traps};
+pub use simple::{New, command_names, fresh, invoke, script};
 pub use subshell::capture;
 pub use vars::{Kind, Vars};
 
 use crate::stop::Stop;
 use crate::stream::{Handle, Out};
-use crate::syntax::Command;
 use crate::task::Done;
 
 /// Lists of commands, functions and subshells within each other. Each costs up to 1.3 KiB of the host's stack, of which a
@@ -49,13 +51,17 @@ pub struct Options {
     pub nocasematch: bool,
     pub nocaseglob: bool,
     pub inherit_errexit: bool,
+    /// Nothing is run any more.
+    pub noexec: bool,
+    pub errtrace: bool,
+    pub functrace: bool,
 }
 
 /// A shell; a copy of it is a subshell.
 #[derive(Clone)]
 pub struct Shell {
     pub vars: Vars,
-    pub functions: Rc<HashMap<String, Rc<Command>>>,
+    pub functions: Rc<HashMap<String, Function>>,
     pub options: Options,
     pub cwd: String,
     /// What `pushd` left.
@@ -73,11 +79,19 @@ pub struct Shell {
     pub loops: u32,
     /// Above zero where a failure is looked at, so that `set -e` does not hold.
     pub checked: u32,
-    /// The functions that run, the innermost last.
-    pub running: Vec<String>,
-    pub sourcing: u32,
-    pub exit_trap: Option<String>,
-    pub error_trap: Option<String>,
+    /// The functions that run and the files that are sourced, the innermost last.
+    pub frames: Vec<Frame>,
+    /// The file that is run, if it is one.
+    pub script: Option<Rc<str>>,
+    /// The command that runs, as it was written.
+    pub command: Rc<str>,
+    pub traps: Traps,
+    /// Whether a trap runs: its commands stand on no line of the script.
+    pub trapping: bool,
+    /// Whether this is a copy of the shell that runs the script.
+    pub is_copy: bool,
+    /// The substituted processes of the commands that run: the number of each file, and its end.
+    pub processes: Vec<(u32, Done)>,
     pub jobs: Vec<(u32, Done)>,
     pub last_job: u32,
     /// Where `getopts` stands within a word.
@@ -90,8 +104,8 @@ pub struct Host {
     pub started: Instant,
     /// The granted directories.
     pub roots: Vec<String>,
-    /// Whether somebody was told which commands exist.
-    pub told: std::cell::Cell<bool>,
+    /// Whether a command was called that does not exist.
+    pub missed: std::cell::Cell<bool>,
     /// Whether a job in the background said why it was stopped.
     pub complained: std::cell::Cell<bool>,
 }
@@ -140,10 +154,13 @@ impl Shell {
             depth: 0,
             loops: 0,
             checked: 0,
-            running: Vec::new(),
-            sourcing: 0,
-            exit_trap: None,
-            error_trap: None,
+            frames: Vec::new(),
+            script: None,
+            command: "".into(),
+            traps: Traps::new(),
+            trapping: false,
+            is_copy: false,
+            processes: Vec::new(),
             jobs: Vec::new(),
             last_job: 0,
             letter: 0,
@@ -154,8 +171,16 @@ impl Shell {
     /// A copy that is a process of its own.
     pub fn child(&self) -> Result<Self, Stop> {
         let mut child = self.clone();
-        child.exit_trap = None;
+        // Only what is ignored stays ignored.
+        let kept = |number: &u8, action: &mut Rc<str>| match *number {
+            frame::ERR => self.options.errtrace,
+            frame::DEBUG | frame::RETURN => self.options.functrace,
+            _ => action.is_empty(),
+        };
+        child.traps.retain(kept);
+        child.is_copy = true;
         child.jobs.clear();
+        child.processes.clear();
         child.deeper()?;
         Ok(child)
     }
@@ -200,8 +225,10 @@ impl Shell {
     }
 
     pub fn complaint(&self, message: &str) -> String {
-        let source =
-            if self.running.is_empty() || self.name != "bash" { self.name.as_str() } else { "environment" };
+        let source = match self.frames.last() {
+            Some(frame) => &*frame.source,
+            None => self.name.as_str(),
+        };
         format!("{source}: line {}: {message}", self.line)
     }
 
@@ -244,10 +271,39 @@ impl Shell {
             "SECONDS" => Some(self.host.started.elapsed().as_secs().to_string()),
             "EPOCHSECONDS" => Some(crate::clock::now().as_secs().to_string()),
             "RANDOM" => Some((crate::clock::chance() % 32768).to_string()),
-            "FUNCNAME" => self.running.last().cloned(),
-            "BASH_SOURCE" => Some(self.name.clone()),
+            "BASH_COMMAND" => Some(self.command.to_string()),
+            "FUNCNAME" | "BASH_SOURCE" | "BASH_LINENO" => self.stack(name).into_iter().next(),
             _ => self.vars.get(name),
         }
+    }
+
+    /// One of the arrays that tell where a script is; none for other names.
+    pub fn stack(&self, name: &str) -> Vec<String> {
+        let frames = self.frames.iter().rev();
+        let (mut items, last): (Vec<String>, &str) = match name {
+            "FUNCNAME" => (frames.map(|frame| frame.name.clone()).collect(), "main"),
+            "BASH_LINENO" => (frames.map(|frame| frame.line.to_string()).collect(), "0"),
+            _ => {
+                (frames.map(|frame| frame.source.to_string()).collect(), self.script.as_deref().unwrap_or(""))
+            }
+        };
+        if self.script.is_some() && (name == "BASH_SOURCE" || !items.is_empty()) {
+            items.push(last.to_owned());
+        }
+        items
+    }
+
+    /// The line that is reported from now on.
+    pub fn at(&mut self, line: u32) {
+        if !self.trapping {
+            self.line = line;
+        }
+    }
+
+    /// The status with which an error of an expansion ends the shell.
+    pub fn fatal(&self) -> Stop {
+        let one = self.is_copy || self.script.is_some() || self.options.errexit;
+        Stop::Exit(if one { 1 } else { 127 })
     }
 
     fn flags(&self) -> String {

@@ -5,7 +5,7 @@ use crate::expand;
 use crate::files;
 use crate::stop::{Stop, words};
 use crate::stream::Handle;
-use crate::syntax::{Redirect, RedirectKind};
+use crate::syntax::{Part, Redirect, RedirectKind};
 
 /// Opens what the redirections name, in their order.
 pub async fn apply(shell: &mut Shell, redirects: &[Redirect]) -> Result<(), Stop> {
@@ -16,7 +16,10 @@ pub async fn apply(shell: &mut Shell, redirects: &[Redirect]) -> Result<(), Stop
 }
 
 async fn one(shell: &mut Shell, redirect: &Redirect) -> Result<(), Stop> {
-    let fd = redirect.fd;
+    let fd = match &redirect.variable {
+        None => redirect.fd,
+        Some(name) => number(shell, redirect, name)?,
+    };
     match redirect.kind {
         RedirectKind::Here => {
             let text = expand::text(shell, &redirect.target).await?;
@@ -54,6 +57,19 @@ async fn one(shell: &mut Shell, redirect: &Redirect) -> Result<(), Stop> {
         shell.fds.set(fd, handle);
     }
     Ok(())
+}
+
+/// The number in a variable where it is to be closed, else a new one, which the variable gets.
+fn number(shell: &mut Shell, redirect: &Redirect, name: &str) -> Result<u32, Stop> {
+    let closes = redirect.kind == RedirectKind::Duplicate
+        && matches!(redirect.target.as_slice(), [Part::Plain(text)] if text == "-");
+    if closes {
+        let fd = shell.vars.get(name).and_then(|text| text.parse().ok());
+        return fd.ok_or_else(|| Stop::Fail(1, format!("{name}: ambiguous redirect")));
+    }
+    let fd = shell.fds.fresh();
+    shell.vars.set(name, fd.to_string()).map_err(|message| Stop::Fail(1, message))?;
+    Ok(fd)
 }
 
 fn duplicate(shell: &mut Shell, fd: u32, name: &str) -> Result<(), Stop> {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::assign::assign;
 use super::commands::{Running, run_command, run_text};
-use super::{Shell, redirect, subshell};
+use super::{Frame, Function, Options, Shell, redirect, subshell, traps};
 use crate::builtin::{self, Builtin};
 use crate::expand;
 use crate::files;
@@ -22,8 +22,9 @@ pub async fn run(
     declared: &[Assign],
 ) -> Status {
     task::tick()?;
-    shell.line = command.line;
+    traps::before(shell, command).await?;
     shell.substituted = None;
+    let before = shell.processes.len();
     let arguments = match expand::words(shell, words).await {
         Err(Stop::Fail(status, message)) => {
             shell.complain(message).await?;
@@ -31,17 +32,19 @@ pub async fn run(
         }
         other => other?,
     };
-    shell.line = command.line;
+    shell.at(command.line);
     trace(shell, assigns, &arguments).await?;
     if command.redirects.is_empty() {
-        return execute(shell, assigns, &arguments, declared).await;
+        let result = execute(shell, assigns, &arguments, declared).await;
+        subshell::release(shell, before).await;
+        return result;
     }
     let saved = shell.fds.clone();
     let redirected = redirect::apply(shell, &command.redirects).await;
     let result = match redirected {
         Ok(()) => execute(shell, assigns, &arguments, declared).await,
         Err(Stop::Fail(status, message)) => {
-            shell.line = command.line;
+            shell.at(command.line);
             // The complaint goes to where standard error went before.
             shell.fds = saved.clone();
             shell.complain(message).await?;
@@ -52,6 +55,7 @@ pub async fn run(
     // `exec` without a command keeps what it opened.
     if !(matches!(arguments.as_slice(), [only] if only == "exec") && matches!(result, Ok(0))) {
         shell.fds = saved;
+        subshell::release(shell, before).await;
     }
     result
 }
@@ -106,8 +110,8 @@ async fn execute(shell: &mut Shell, assigns: &[Assign], arguments: &[String], de
 /// Runs a command by its name.
 pub fn invoke<'a>(shell: &'a mut Shell, arguments: &'a [String]) -> Running<'a> {
     let Some((name, rest)) = arguments.split_first() else { return Box::pin(std::future::ready(Ok(0))) };
-    if let Some(body) = shell.functions.get(name).cloned() {
-        return Box::pin(function(shell, name, body, rest));
+    if let Some(found) = shell.functions.get(name).cloned() {
+        return Box::pin(function(shell, name, found, rest));
     }
     if let Some(builtin) = builtin::find(name) {
         return Box::pin(run_builtin(shell, name, builtin, rest));
@@ -123,18 +127,25 @@ fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-async fn function(shell: &mut Shell, name: &str, body: Rc<Command>, arguments: &[String]) -> Status {
+async fn function(shell: &mut Shell, name: &str, function: Function, arguments: &[String]) -> Status {
     shell.deeper()?;
     shell.vars.enter();
-    shell.running.push(name.to_owned());
+    let source = function.source;
+    shell.frames.push(Frame { name: name.to_owned(), source, line: shell.line });
     let positional = std::mem::replace(&mut shell.positional, Rc::new(arguments.to_vec()));
     let loops = std::mem::take(&mut shell.loops);
     let line = shell.line;
-    let result = run_command(shell, &body).await;
-    shell.line = line;
+    let (trapping, command) = (std::mem::take(&mut shell.trapping), Rc::clone(&shell.command));
+    let hidden = traps::hide(shell);
+    let mut result = run_command(shell, &function.body).await;
+    if let Err(stop) = traps::returned(shell).await {
+        result = Err(stop);
+    }
+    traps::show(shell, hidden);
+    (shell.line, shell.trapping, shell.command) = (line, trapping, command);
     shell.loops = loops;
     shell.positional = positional;
-    shell.running.pop();
+    shell.frames.pop();
     shell.vars.leave();
     shell.depth -= 1;
     match result {
@@ -173,7 +184,7 @@ async fn other(shell: &mut Shell, name: &str, arguments: &[String]) -> Status {
             return Ok(126);
         }
         if files::is_file(&path) {
-            return script(shell, name, arguments).await;
+            return script(shell, name, arguments, Options::default()).await;
         }
         // Programs of a system are known by where they would be.
         let programs = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
@@ -185,14 +196,12 @@ async fn other(shell: &mut Shell, name: &str, arguments: &[String]) -> Status {
         return Ok(127);
     }
     shell.complain(format!("{name}: command not found")).await?;
-    if !shell.host.told.replace(true) {
-        shell.warn(format!("there are: {}", command_names().join(" "))).await?;
-    }
+    shell.host.missed.set(true);
     Ok(127)
 }
 
 /// Runs a file as a script, in a shell of its own.
-pub async fn script(shell: &mut Shell, name: &str, arguments: &[String]) -> Status {
+pub async fn script(shell: &mut Shell, name: &str, arguments: &[String], options: Options) -> Status {
     let text = match files::read(shell, name) {
         Ok(handle) => String::from_utf8_lossy(&handle.rest().await?).into_owned(),
         Err(error) => {
@@ -211,11 +220,23 @@ pub async fn script(shell: &mut Shell, name: &str, arguments: &[String]) -> Stat
             return Ok(126);
         }
     }
-    fresh(shell, &text, name, arguments).await
+    let new = New { text: &text, name, arguments, options, is_file: true };
+    fresh(shell, new).await
+}
+
+/// What a new shell is to run.
+pub struct New<'a> {
+    pub text: &'a str,
+    /// `$0`
+    pub name: &'a str,
+    pub arguments: &'a [String],
+    pub options: Options,
+    /// Whether the name is that of the file that has the text.
+    pub is_file: bool,
 }
 
 /// Runs text in a new shell, which has of this one the environment and the open files.
-pub async fn fresh(shell: &mut Shell, text: &str, name: &str, arguments: &[String]) -> Status {
+pub async fn fresh(shell: &mut Shell, new: New<'_>) -> Status {
     let _process = task::Process::start()?;
     let mut child = shell.child()?;
     child.vars = super::Vars::default();
@@ -228,14 +249,20 @@ pub async fn fresh(shell: &mut Shell, text: &str, name: &str, arguments: &[Strin
             let _fresh = child.vars.set(name, value);
         }
     }
-    child.functions = Rc::default();
-    child.options = super::Options::default();
-    child.running.clear();
+    Rc::make_mut(&mut child.functions).retain(|_, function| function.exported);
+    for function in Rc::make_mut(&mut child.functions).values_mut() {
+        function.source = "environment".into();
+    }
+    child.options = new.options;
+    child.frames.clear();
+    child.script = new.is_file.then(|| new.name.into());
+    child.traps.retain(|_, action| action.is_empty());
+    (child.trapping, child.is_copy, child.line) = (false, false, 1);
     child.loops = 0;
     child.checked = 0;
-    child.name = name.to_owned();
-    child.positional = Rc::new(arguments.to_vec());
-    let result = run_text(&mut child, text).await;
+    child.name = new.name.to_owned();
+    child.positional = Rc::new(new.arguments.to_vec());
+    let result = run_text(&mut child, new.text).await;
     subshell::finish(&mut child, result).await
 }
 

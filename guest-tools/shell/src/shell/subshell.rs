@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use super::Shell;
 use super::commands::{run_list, run_text};
+use super::frame::EXIT;
 use crate::stop::{Status, Stop, words};
 use crate::stream::{Captured, Handle, pipe};
 use crate::syntax::{Kind, List, RedirectKind};
-use crate::task::{self, Process};
+use crate::task::{self, Done, Process};
 
 /// What one substitution may hold.
 const SUBSTITUTED: usize = 32 << 20;
@@ -25,7 +26,7 @@ pub async fn finish(shell: &mut Shell, result: Status) -> Status {
         }
         Err(stop @ (Stop::Abort(..) | Stop::TimeOver)) => return Err(stop),
     };
-    let Some(trap) = shell.exit_trap.take() else { return Ok(status) };
+    let Some(trap) = shell.traps.remove(&EXIT).filter(|action| !action.is_empty()) else { return Ok(status) };
     shell.status = status;
     match run_text(shell, &trap).await {
         Err(Stop::Exit(status)) => Ok(status),
@@ -94,6 +95,21 @@ async fn read_file(shell: &mut Shell, list: &List) -> Result<Option<Vec<u8>>, St
     }
 }
 
+/// Closes what was substituted for a command that is over, of which the first `before` are of others, and lets those
+/// that it wrote to come to their end: a script reads next what they made of it.
+pub async fn release(shell: &mut Shell, before: usize) {
+    if shell.processes.len() <= before {
+        return;
+    }
+    let ended = shell.processes.split_off(before);
+    for (fd, _) in &ended {
+        shell.fds.close(*fd);
+    }
+    for (_, done) in ended {
+        task::settle(&done).await;
+    }
+}
+
 /// `<( … )` and `>( … )`: starts the commands, and gives the name of the file that leads to them.
 pub fn process(shell: &mut Shell, list: &Rc<List>, out: bool) -> Result<String, Stop> {
     let (reader, writer) = pipe();
@@ -104,11 +120,20 @@ pub fn process(shell: &mut Shell, list: &Rc<List>, out: bool) -> Result<String, 
     let fd = shell.fds.free();
     shell.fds.set(fd, outer);
     let list = Rc::clone(list);
+    let done = Done::default();
+    // Who reads from it has what it wants when it is over itself.
+    if out {
+        shell.processes.push((fd, done.clone()));
+    } else {
+        shell.processes.push((fd, Done::over()));
+    }
     task::spawn(async move {
         let _process = process;
         let result = run_list(&mut child, &list).await;
-        // Nobody waits for it; the end of the whole run is noticed by whoever is waited for.
-        let _ended = finish(&mut child, result).await;
+        // The end of the whole run is noticed by whoever is waited for.
+        let ended = finish(&mut child, result).await;
+        drop(child);
+        done.set(ended.unwrap_or(1));
     });
     Ok(format!("/dev/fd/{fd}"))
 }

@@ -13,9 +13,9 @@ use super::{
 };
 
 /// Words that mean something where a command begins.
-const KEYWORDS: [&str; 17] = [
+pub const KEYWORDS: [&str; 19] = [
     "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}",
-    "function", "[[", "in",
+    "function", "[[", "in", "select", "coproc",
 ];
 
 /// Commands whose arguments may be assignments.
@@ -42,7 +42,9 @@ pub fn until_parenthesis(scanner: &mut Scanner) -> Parsed<List> {
 pub fn list(scanner: &mut Scanner, ends: &[&str]) -> Parsed<List> {
     let mut items = List::new();
     loop {
+        let mark = scanner.mark();
         scanner.skip_lines();
+        let begins = items.is_empty() || scanner.since(mark).replace("\\\n", "").contains('\n');
         let Some(letter) = scanner.peek() else { return Ok(items) };
         if letter == ')' || scanner.looks_at(";;") || scanner.looks_at(";&") {
             return Ok(items);
@@ -51,6 +53,7 @@ pub fn list(scanner: &mut Scanner, ends: &[&str]) -> Parsed<List> {
             return Ok(items);
         }
         let mut item = and_or(scanner)?;
+        item.begins = begins;
         scanner.skip_blanks();
         match scanner.peek() {
             Some('&') => {
@@ -99,7 +102,7 @@ fn and_or(scanner: &mut Scanner) -> Parsed<Item> {
         } else if scanner.take("||") {
             Join::Or
         } else {
-            return Ok(Item { first, rest, background: false });
+            return Ok(Item { first, rest, background: false, begins: false });
         };
         scanner.skip_lines();
         rest.push((join, pipeline(scanner)?));
@@ -126,7 +129,7 @@ fn pipeline(scanner: &mut Scanner) -> Parsed<Pipeline> {
         let both = scanner.looks_at("|&");
         if both {
             let target = vec![Part::Quoted("1".to_owned())];
-            stage.redirects.push(Redirect { fd: 2, kind: RedirectKind::Duplicate, target });
+            stage.redirects.push(Redirect { fd: 2, variable: None, kind: RedirectKind::Duplicate, target });
         }
         pipeline.stages.push(Rc::new(stage));
         if scanner.looks_at("||") || scanner.peek() != Some('|') {
@@ -139,7 +142,7 @@ fn pipeline(scanner: &mut Scanner) -> Parsed<Pipeline> {
 
 pub fn command(scanner: &mut Scanner) -> Parsed<Command> {
     scanner.skip_blanks();
-    let line = scanner.line;
+    let (line, mark) = (scanner.line, scanner.mark());
     let Some(kind) = compound(scanner)? else { return simple(scanner, line) };
     let mut redirects = Vec::new();
     // The redirections of a function belong to its body.
@@ -150,12 +153,16 @@ pub fn command(scanner: &mut Scanner) -> Parsed<Command> {
             scanner.skip_blanks();
         }
     }
-    Ok(Command { line, kind, redirects })
+    let asked =
+        matches!(kind, Kind::Condition(_) | Kind::Arithmetic(_) | Kind::Function { .. } | Kind::Subshell(_));
+    let text = if asked { scanner.since(mark) } else { String::new() };
+    Ok(Command { line, text: text.trim_end().into(), kind, redirects })
 }
 
 fn simple(scanner: &mut Scanner, line: u32) -> Parsed<Command> {
     let (mut assigns, mut words, mut declared) = (Vec::new(), Vec::<Word>::new(), Vec::new());
     let mut redirects = Vec::new();
+    let mark = scanner.mark();
     loop {
         scanner.skip_blanks();
         if let Some(redirect) = redirect(scanner)? {
@@ -185,7 +192,8 @@ fn simple(scanner: &mut Scanner, line: u32) -> Parsed<Command> {
     if assigns.is_empty() && words.is_empty() && redirects.is_empty() {
         return scanner.unexpected();
     }
-    Ok(Command { line, kind: Kind::Simple { assigns, words, declared }, redirects })
+    let text = scanner.since(mark).trim_end().into();
+    Ok(Command { line, text, kind: Kind::Simple { assigns, words, declared }, redirects })
 }
 
 /// A word, and what its braces make of it.

@@ -37,6 +37,11 @@ pub fn compound(scanner: &mut Scanner) -> Parsed<Option<Kind>> {
         }
         "if" => conditional(scanner)?,
         "for" => for_loop(scanner)?,
+        "select" => {
+            let (name, words) = for_header(scanner)?;
+            Kind::Select { name, words, body: do_body(scanner)? }
+        }
+        "coproc" => coprocess(scanner)?,
         "while" | "until" => {
             let condition = body(scanner, &["do"])?;
             Kind::While { condition, body: do_body(scanner)?, until: found == "until" }
@@ -101,6 +106,13 @@ fn for_loop(scanner: &mut Scanner) -> Parsed<Kind> {
         };
         return Ok(Kind::Loop { first, condition, step, body });
     }
+    let (name, words) = for_header(scanner)?;
+    Ok(Kind::For { name, words, body: do_body(scanner)? })
+}
+
+/// `name in words;`
+fn for_header(scanner: &mut Scanner) -> Parsed<(String, Option<Vec<Word>>)> {
+    scanner.skip_blanks();
     let name = scanner.take_while(is_name);
     if !name.starts_with(is_name_start) {
         return scanner.unexpected();
@@ -124,7 +136,21 @@ fn for_loop(scanner: &mut Scanner) -> Parsed<Kind> {
     }
     scanner.skip_blanks();
     scanner.take(";");
-    Ok(Kind::For { name, words, body: do_body(scanner)? })
+    Ok((name, words))
+}
+
+/// After `coproc`: read, so that only what reaches it fails.
+fn coprocess(scanner: &mut Scanner) -> Parsed<Kind> {
+    scanner.skip_blanks();
+    let mark = scanner.mark();
+    let name = scanner.take_while(is_name);
+    scanner.skip_blanks();
+    let compound = scanner.peek() == Some('(') || keyword(scanner).is_some();
+    if name.is_empty() || !compound || KEYWORDS.contains(&name.as_str()) {
+        scanner.back(mark);
+    }
+    scanner.nested(command)?;
+    Ok(Kind::Unknown("coproc"))
 }
 
 /// The three parts of `((a; b; c))`.

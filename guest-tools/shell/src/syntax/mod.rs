@@ -23,6 +23,8 @@ pub struct Item {
     pub first: Pipeline,
     pub rest: Vec<(Join, Pipeline)>,
     pub background: bool,
+    /// Whether a line begins with it: what is given up because of an error is given up as far as the next such.
+    pub begins: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Pipeline {
 #[derive(Debug)]
 pub struct Command {
     pub line: u32,
+    /// As it stands in the script, where somebody may ask for it: of what is no compound command, and of functions.
+    pub text: Rc<str>,
     pub kind: Kind,
     pub redirects: Vec<Redirect>,
 }
@@ -88,6 +92,14 @@ pub enum Kind {
         name: String,
         body: Rc<Command>,
     },
+    /// `select`
+    Select {
+        name: String,
+        words: Option<Vec<Word>>,
+        body: List,
+    },
+    /// What this shell reads and cannot do.
+    Unknown(&'static str),
 }
 
 #[derive(Debug)]
@@ -122,6 +134,8 @@ pub enum Assigned {
 #[derive(Debug)]
 pub struct Redirect {
     pub fd: u32,
+    /// `{name}>`: the variable that gets, or has, the number.
+    pub variable: Option<String>,
     pub kind: RedirectKind,
     pub target: Word,
 }
@@ -230,6 +244,12 @@ pub enum Operation {
         all: bool,
         pattern: Word,
     },
+    /// `~`, `~~`
+    Swap {
+        all: bool,
+    },
+    /// What is no substitution: an error where it is expanded.
+    Bad,
     /// `@Q` and its kin.
     Transform(char),
 }

@@ -7,15 +7,40 @@ use super::{Index, Operation, Parameter, Part, Word};
 /// After `${`. In double quotes the words within follow the rules of double quotes.
 pub fn braced(scanner: &mut Scanner, quoted: bool) -> Parsed<Parameter> {
     let line = scanner.line;
-    let parameter = scanner.nested(|scanner| inner(scanner, quoted))?;
-    if scanner.take("}") {
-        return Ok(parameter);
+    let mark = scanner.mark();
+    match scanner.nested(|scanner| inner(scanner, quoted)) {
+        Ok(parameter) if scanner.take("}") => return Ok(parameter),
+        Err(error) if !error.message.starts_with("bad substitution") => return Err(error),
+        _ => {}
     }
     if scanner.peek().is_none() {
         scanner.line = line;
         return scanner.error("unexpected EOF while looking for matching `}'");
     }
-    scanner.error(format!("${{{}: bad substitution", parameter.name))
+    // It is an error of whoever expands it, not of the script.
+    scanner.back(mark);
+    let name = rest(scanner)?;
+    Ok(Parameter { name, index: None, indirect: false, operation: Operation::Bad })
+}
+
+/// The text up to the brace that closes, which is taken.
+fn rest(scanner: &mut Scanner) -> Parsed<String> {
+    let mark = scanner.mark();
+    let mut depth = 0_u32;
+    loop {
+        match scanner.peek() {
+            None => return scanner.error("unexpected EOF while looking for matching `}'"),
+            Some('\\') => scanner.skip(1),
+            Some('{') => depth += 1,
+            Some('}') if depth == 0 => break,
+            Some('}') => depth -= 1,
+            _ => {}
+        }
+        scanner.next();
+    }
+    let text = scanner.since(mark);
+    scanner.next();
+    Ok(text)
 }
 
 fn inner(scanner: &mut Scanner, quoted: bool) -> Parsed<Parameter> {
@@ -117,6 +142,10 @@ fn operation(scanner: &mut Scanner, quoted: bool) -> Parsed<Operation> {
             let all = scanner.take(&sign.to_string());
             let pattern = word(scanner, End::At("}"))?;
             Ok(Operation::Case { upper: sign == '^', all, pattern })
+        }
+        '~' => {
+            scanner.next();
+            Ok(Operation::Swap { all: scanner.take("~") })
         }
         '@' => {
             scanner.next();

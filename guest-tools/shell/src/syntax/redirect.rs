@@ -1,16 +1,20 @@
 //! Redirections and here-documents.
 
-use super::scan::{Parsed, Scanner, is_meta};
+use super::scan::{Parsed, Scanner, is_meta, is_name, is_name_start};
 use super::word::{End, double, word};
 use super::{Part, Redirect, RedirectKind};
 
 /// A redirection, if one comes next.
 pub fn redirect(scanner: &mut Scanner) -> Parsed<Option<Redirect>> {
     let mark = scanner.mark();
-    let digits = scanner.take_while(|letter| letter.is_ascii_digit());
+    let variable = variable(scanner);
+    let digits =
+        if variable.is_some() { String::new() } else { scanner.take_while(|letter| letter.is_ascii_digit()) };
     let (kind, standard) = match scanner.peek() {
-        Some('&') if digits.is_empty() && scanner.take("&>>") => (RedirectKind::BothAppend, 1),
-        Some('&') if digits.is_empty() && scanner.take("&>") => (RedirectKind::Both, 1),
+        Some('&') if digits.is_empty() && variable.is_none() && scanner.take("&>>") => {
+            (RedirectKind::BothAppend, 1)
+        }
+        Some('&') if digits.is_empty() && variable.is_none() && scanner.take("&>") => (RedirectKind::Both, 1),
         Some('<') if !scanner.looks_at("<(") => {
             if scanner.take("<<<") {
                 (RedirectKind::HereString, 0)
@@ -33,8 +37,16 @@ pub fn redirect(scanner: &mut Scanner) -> Parsed<Option<Redirect>> {
             } else if scanner.take(">&") {
                 let number = scanner
                     .peek()
-                    .is_some_and(|letter| letter.is_ascii_digit() || letter == '-' || letter == '$');
-                (if number || !digits.is_empty() { RedirectKind::Duplicate } else { RedirectKind::Both }, 1)
+                    .is_some_and(|letter| letter.is_ascii_digit() || matches!(letter, '-' | '$'))
+                    || scanner.looks_at("\"$");
+                (
+                    if number || !digits.is_empty() || variable.is_some() {
+                        RedirectKind::Duplicate
+                    } else {
+                        RedirectKind::Both
+                    },
+                    1,
+                )
             } else {
                 scanner.next();
                 (RedirectKind::Write, 1)
@@ -56,7 +68,20 @@ pub fn redirect(scanner: &mut Scanner) -> Parsed<Option<Redirect>> {
     {
         return scanner.unexpected();
     }
-    Ok(Some(Redirect { fd, kind, target: word(scanner, End::Meta)? }))
+    Ok(Some(Redirect { fd, variable, kind, target: word(scanner, End::Meta)? }))
+}
+
+/// `{name}` before an operator.
+fn variable(scanner: &mut Scanner) -> Option<String> {
+    let mark = scanner.mark();
+    if scanner.take("{") {
+        let name = scanner.take_while(is_name);
+        if name.starts_with(is_name_start) && scanner.take("}") && matches!(scanner.peek(), Some('<' | '>')) {
+            return Some(name);
+        }
+    }
+    scanner.back(mark);
+    None
 }
 
 fn here_document(scanner: &mut Scanner, fd: u32) -> Parsed<Redirect> {
@@ -72,7 +97,7 @@ fn here_document(scanner: &mut Scanner, fd: u32) -> Parsed<Redirect> {
     let body = scanner.document(&end, strip);
     let target =
         if quoted { vec![Part::Quoted(body)] } else { double(&mut Scanner::new(&body, line), None)? };
-    Ok(Redirect { fd, kind: RedirectKind::Here, target })
+    Ok(Redirect { fd, variable: None, kind: RedirectKind::Here, target })
 }
 
 /// The text of a part of a delimiter, in which nothing is expanded.

@@ -194,6 +194,16 @@ fn dollar(scanner: &mut Scanner, quoted: bool) -> Parsed<Option<Part>> {
             scanner.next();
             Ok(Some(Part::Command(Rc::new(until_parenthesis(scanner)?))))
         }
+        Some('[') => {
+            let mark = scanner.mark();
+            scanner.next();
+            let inner = scanner.take_while(|letter| !matches!(letter, ']' | '\n'));
+            if !scanner.take("]") {
+                scanner.back(mark);
+                return Ok(None);
+            }
+            double(&mut Scanner::new(&inner, mark.1), None).map(|word| Some(Part::Arithmetic(word)))
+        }
         Some('{') => {
             scanner.next();
             braced(scanner, quoted).map(|parameter| Some(Part::Parameter(Box::new(parameter))))

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::change::agreed;
 use super::options::{Options, Spelling};
 use crate::files;
 use crate::shell::Shell;
@@ -18,6 +19,7 @@ struct Copy<'a> {
     follow: bool,
     keep_times: bool,
     verbose: bool,
+    existing: Existing,
     lines: Vec<String>,
     failures: Vec<String>,
 }
@@ -28,6 +30,7 @@ const CP: Spelling = Spelling::new(
         ("archive", 'a'),
         ("recursive", 'r'),
         ("force", 'f'),
+        ("interactive", 'i'),
         ("no-clobber", 'n'),
         ("preserve", 'p'),
         ("update", 'u'),
@@ -47,11 +50,12 @@ pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
         follow: options.has('L') || !(recursive || options.has('P') || options.has('d')),
         keep_times: options.has('p') || options.has('a'),
         verbose: options.has('v'),
+        existing: Existing::of("cp", &options),
         lines: Vec::new(),
         failures: Vec::new(),
     };
     let into = files::is_dir(&shell.path(&place)) && !options.has('T');
-    if sources.len() > 1 && !into {
+    if (sources.len() > 1 || options.has('t')) && !into {
         return fail(format!("target '{place}' is not a directory"));
     }
     for source in &sources {
@@ -63,11 +67,6 @@ pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
         }
         if files::is_dir(&path) && !recursive {
             copy.failures.push(format!("-r not specified; omitting directory '{source}'"));
-            continue;
-        }
-        if files::exists(&shell.path(&target))
-            && (options.has('n') || (options.has('u') && !newer(&path, &shell.path(&target))))
-        {
             continue;
         }
         if same(&path, &shell.path(&target)) {
@@ -83,7 +82,7 @@ pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
             copy.failures.push(format!("cannot copy a directory, '{source}', into itself, '{target}'"));
             continue;
         }
-        copy.any(source, &target, 0)?;
+        copy.any(source, &target, 0).await?;
     }
     let failed = !copy.failures.is_empty();
     let Copy { lines, failures, .. } = copy;
@@ -94,6 +93,36 @@ pub async fn cp(shell: &mut Shell, arguments: &[String]) -> Status {
         shell.warn(format!("cp: {failure}")).await?;
     }
     Ok(i32::from(failed))
+}
+
+/// What happens to a file that is there already.
+struct Existing {
+    utility: &'static str,
+    /// Of `-f`, `-i` and `-n` the last holds.
+    keep: bool,
+    ask: bool,
+    /// Only an older one gives way.
+    update: bool,
+}
+
+impl Existing {
+    fn of(utility: &'static str, options: &Options) -> Self {
+        let mut letters = options.given().iter().map(|(letter, _)| *letter);
+        // For `cp`, `-f` is no answer to a question.
+        let last = letters.rfind(|letter| matches!((letter, utility), ('i' | 'n', _) | ('f', "mv")));
+        Self { utility, keep: last == Some('n'), ask: last == Some('i'), update: options.has('u') }
+    }
+
+    async fn gives_way(&self, shell: &Shell, source: &str, target: &str) -> Result<bool, Stop> {
+        let (from, to) = (shell.path(source), shell.path(target));
+        if !files::is_there(&to) {
+            return Ok(true);
+        }
+        if self.keep || (self.update && !newer(&from, &to)) {
+            return Ok(false);
+        }
+        Ok(!self.ask || agreed(shell, &format!("{}: overwrite '{target}'? ", self.utility)).await?)
+    }
 }
 
 fn places(options: &Options) -> Result<(Vec<String>, String), Stop> {
@@ -130,7 +159,7 @@ fn same(one: &Path, other: &Path) -> bool {
 }
 
 impl Copy<'_> {
-    fn any(&mut self, source: &str, target: &str, depth: u32) -> Result<(), Stop> {
+    async fn any(&mut self, source: &str, target: &str, depth: u32) -> Result<(), Stop> {
         crate::task::tick()?;
         let (from, to) = (self.shell.path(source), self.shell.path(target));
         let Ok(metadata) = (if self.follow { fs::metadata(&from) } else { fs::symlink_metadata(&from) })
@@ -139,7 +168,9 @@ impl Copy<'_> {
             return Ok(());
         };
         let result = if metadata.is_dir() {
-            return self.folder(source, target, depth);
+            return self.folder(source, target, depth).await;
+        } else if !self.existing.gives_way(self.shell, source, target).await? {
+            return Ok(());
         } else if metadata.is_symlink() {
             fs::read_link(&from).and_then(|link| super::change::symlink(&link.to_string_lossy(), &to))
         } else {
@@ -164,7 +195,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    fn folder(&mut self, source: &str, target: &str, depth: u32) -> Result<(), Stop> {
+    async fn folder(&mut self, source: &str, target: &str, depth: u32) -> Result<(), Stop> {
         let to = self.shell.path(target);
         if depth > DEEPEST || !self.recursive {
             self.failures.push(format!("cannot copy '{source}': nested too deeply"));
@@ -188,7 +219,7 @@ impl Copy<'_> {
         };
         for entry in entries {
             let join = |folder: &str| format!("{}/{}", folder.trim_end_matches('/'), entry.name);
-            self.any(&join(source), &join(target), depth + 1)?;
+            Box::pin(self.any(&join(source), &join(target), depth + 1)).await?;
         }
         Ok(())
     }
@@ -216,6 +247,7 @@ const MV: Spelling = Spelling::new(
     "finuvt:T",
     &[
         ("force", 'f'),
+        ("interactive", 'i'),
         ("no-clobber", 'n'),
         ("verbose", 'v'),
         ("update", 'u'),
@@ -228,19 +260,20 @@ pub async fn mv(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = MV.read(arguments)?;
     let (sources, place) = places(&options)?;
     let into = files::is_dir(&shell.path(&place)) && !options.has('T');
-    if sources.len() > 1 && !into {
+    if (sources.len() > 1 || options.has('t')) && !into {
         return fail(format!("target '{place}' is not a directory"));
     }
+    let existing = Existing::of("mv", &options);
     let mut status = 0;
     for source in &sources {
         let target = if into { inside(&place, source) } else { place.clone() };
         let (from, to) = (shell.path(source), shell.path(&target));
         let failure = if !files::is_there(&from) {
             Some(format!("cannot stat '{source}': No such file or directory"))
-        } else if files::is_there(&to) && (options.has('n') || (options.has('u') && !newer(&from, &to))) {
-            continue;
         } else if same(&from, &to) {
             Some(format!("'{source}' and '{target}' are the same file"))
+        } else if !existing.gives_way(shell, source, &target).await? {
+            continue;
         } else {
             rename(shell, source, &target)
                 .await?

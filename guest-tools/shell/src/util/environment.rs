@@ -47,7 +47,7 @@ pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
     if is_unknown(name) {
         return wrong(127, format!("‘{name}’: No such file or directory"));
     }
-    child.functions = std::rc::Rc::default();
+    std::rc::Rc::make_mut(&mut child.functions).retain(|_, function| function.exported);
     let result = invoke(&mut child, rest).await;
     crate::shell::subshell::finish(&mut child, result).await
 }
@@ -130,7 +130,7 @@ pub async fn timeout(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     let _process = task::Process::start()?;
     let mut child = shell.child()?;
-    child.functions = std::rc::Rc::default();
+    std::rc::Rc::make_mut(&mut child.functions).retain(|_, function| function.exported);
     let run = async move {
         let result = invoke(&mut child, command).await;
         crate::shell::subshell::finish(&mut child, result).await

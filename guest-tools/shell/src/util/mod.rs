@@ -20,7 +20,7 @@ mod jq;
 mod lines;
 mod ls;
 mod names;
-mod options;
+pub mod options;
 mod sed;
 mod seq;
 mod sort;

@@ -6,7 +6,9 @@ mod walk;
 use test::{Reader, Test};
 use walk::Walk;
 
+use crate::files;
 use crate::regex::Flavour;
+use crate::shell::subshell::finish;
 use crate::shell::{Shell, invoke};
 use crate::stop::{Status, fail};
 
@@ -16,8 +18,15 @@ struct Search {
     deep: bool,
     follow: bool,
     /// Names waiting for the commands that take many.
-    waiting: Vec<(Vec<String>, Vec<String>)>,
+    waiting: Vec<Waiting>,
     regex_flavour: Flavour,
+}
+
+/// A command that takes many names at once.
+struct Waiting {
+    words: Vec<String>,
+    /// In which folder it runs, if not in that of the script, and the name there.
+    names: Vec<(Option<String>, String)>,
 }
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -64,17 +73,26 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
         status = 1;
     }
     out.flush().await?;
-    for (words, names) in std::mem::take(&mut search.waiting) {
-        if names.is_empty() {
-            continue;
-        }
-        for some in names.chunks(5000) {
+    for Waiting { words, names } in std::mem::take(&mut search.waiting) {
+        for some in names.chunk_by(|(one, _), (other, _)| one == other).flat_map(|same| same.chunks(5000)) {
+            let folder = some.first().and_then(|(folder, _)| folder.clone());
             let command: Vec<String> =
-                words.iter().filter(|word| *word != "{}").cloned().chain(some.iter().cloned()).collect();
-            if invoke(shell, &command).await? != 0 {
+                words.iter().chain(some.iter().map(|(_, name)| name)).cloned().collect();
+            if execute(shell, folder.as_deref(), &command).await? != 0 {
                 status = 1;
             }
         }
     }
     Ok(status)
+}
+
+/// Runs a command for what was found, in a folder if there is one.
+async fn execute(shell: &mut Shell, folder: Option<&str>, command: &[String]) -> Status {
+    let Some(folder) = folder else { return invoke(shell, command).await };
+    let mut child = shell.child()?;
+    child.cwd = files::normal(&shell.path(folder).to_string_lossy());
+    let cwd = child.cwd.clone();
+    child.vars.set_exported("PWD", &cwd);
+    let result = invoke(&mut child, command).await;
+    finish(&mut child, result).await
 }

@@ -1,6 +1,6 @@
 //! What is asked of a file, from the words of the command line.
 
-use super::Search;
+use super::{Search, Waiting};
 use crate::clock::{now, since_epoch};
 use crate::expand::pattern::Pattern;
 use crate::regex::{Flavour, Regex};
@@ -29,11 +29,19 @@ pub enum Test {
     Delete,
     Print(&'static str),
     Printf(String),
-    Exec {
-        words: Vec<String>,
-        all: Option<usize>,
-    },
+    Exec(Exec),
     List,
+}
+
+/// A command for what is found.
+pub struct Exec {
+    pub words: Vec<String>,
+    /// Where the names wait that one call takes together.
+    pub all: Option<usize>,
+    /// Whether somebody is asked before.
+    pub asks: bool,
+    /// Whether it runs in the folder of the file.
+    pub inside: bool,
 }
 
 pub struct Reader<'a> {
@@ -247,7 +255,7 @@ impl Reader<'_> {
                 let format = self.value(&name)?;
                 self.action(Test::Printf(format))
             }
-            "-exec" | "-execdir" | "-ok" => self.exec()?,
+            "-exec" | "-execdir" | "-ok" | "-okdir" => self.exec(&name)?,
             other if other.starts_with('-') => return fail(format!("unknown predicate `{other}'")),
             other => return fail(format!("paths must precede expression: `{other}'")),
         })
@@ -258,22 +266,27 @@ impl Reader<'_> {
         test
     }
 
-    fn exec(&mut self) -> Result<Test, Stop> {
+    fn exec(&mut self, name: &str) -> Result<Test, Stop> {
+        let (asks, inside) = (name.starts_with("-ok"), name.ends_with("dir"));
         let mut words = Vec::new();
         let all = loop {
             let Some(word) = self.peek().map(str::to_owned) else {
-                return fail("missing argument to `-exec'");
+                return fail(format!("missing argument to `{name}'"));
             };
             self.at += 1;
             match word.as_str() {
                 ";" => break None,
-                "+" if words.last().is_some_and(|last| last == "{}") => {
-                    self.search.waiting.push((words.clone(), Vec::new()));
+                "+" if !asks && words.last().is_some_and(|last| last == "{}") => {
+                    words.pop();
+                    self.search.waiting.push(Waiting { words: words.clone(), names: Vec::new() });
                     break Some(self.search.waiting.len() - 1);
                 }
                 _ => words.push(word),
             }
         };
-        Ok(self.action(Test::Exec { words, all }))
+        if words.is_empty() && all.is_none() {
+            return fail(format!("missing argument to `{name}'"));
+        }
+        Ok(self.action(Test::Exec(Exec { words, all, asks, inside })))
     }
 }

@@ -1,12 +1,13 @@
 //! Walking through folders and judging what is there.
 
 use super::Search;
-use super::test::Test;
+use super::test::{Exec, Test};
 use crate::clock::{now, since_epoch};
 use crate::files;
-use crate::shell::{Shell, invoke};
+use crate::shell::Shell;
 use crate::stop::{Stop, words};
-use crate::stream::Out;
+use crate::stream::{Handle, Out};
+use crate::util::change::agreed;
 use std::fs::Metadata;
 
 /// One file that was found.
@@ -160,20 +161,34 @@ impl Walk<'_> {
                 ));
                 true
             }
-            Test::Exec { words, all: Some(index) } => {
-                if let Some((_, names)) =
-                    self.search.waiting.get_mut(*index).filter(|(kept, _)| kept == words)
-                {
-                    names.push(found.path.to_owned());
-                }
-                true
-            }
-            Test::Exec { words, all: None } => {
-                self.out.flush().await?;
-                let command: Vec<String> = words.iter().map(|word| word.replace("{}", found.path)).collect();
-                Box::pin(invoke(self.shell, &command)).await? == 0
-            }
+            Test::Exec(exec) => return self.execute(exec, found).await,
         })
+    }
+
+    async fn execute(&mut self, exec: &Exec, found: &Found<'_>) -> Result<bool, Stop> {
+        let (folder, name) = if exec.inside { beside(found.path) } else { (None, found.path.to_owned()) };
+        if let Some(index) = exec.all {
+            if let Some(waiting) = self.search.waiting.get_mut(index) {
+                waiting.names.push((folder, name));
+            }
+            return Ok(true);
+        }
+        self.out.flush().await?;
+        if exec.asks {
+            let program = exec.words.first().map_or("", String::as_str);
+            if !agreed(self.shell, &format!("< {program} ... {} > ? ", found.path)).await? {
+                return Ok(false);
+            }
+        }
+        let command: Vec<String> = exec.words.iter().map(|word| word.replace("{}", &name)).collect();
+        // The answers to the questions are not for the command.
+        let stdin = self.shell.fds.get(0);
+        if exec.asks {
+            self.shell.fds.set(0, Handle::Null);
+        }
+        let result = Box::pin(super::execute(self.shell, folder.as_deref(), &command)).await;
+        self.shell.fds.set(0, stdin);
+        Ok(result? == 0)
     }
 
     async fn delete(&mut self, found: &Found<'_>) -> Result<bool, Stop> {
@@ -190,6 +205,17 @@ impl Walk<'_> {
                 Ok(false)
             }
         }
+    }
+}
+
+/// The folder of a file, and the file's name there.
+fn beside(path: &str) -> (Option<String>, String) {
+    let trimmed = path.trim_end_matches('/');
+    match trimmed.rsplit_once('/') {
+        _ if trimmed.is_empty() => (Some("/".to_owned()), "/".to_owned()),
+        Some(("", base)) => (Some("/".to_owned()), format!("./{base}")),
+        Some((folder, base)) => (Some(folder.to_owned()), format!("./{base}")),
+        None => (Some(".".to_owned()), format!("./{trimmed}")),
     }
 }
 

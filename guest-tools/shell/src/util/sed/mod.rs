@@ -101,6 +101,7 @@ pub async fn sed(shell: &mut Shell, arguments: &[String]) -> Status {
     let code = if options.has('s') {
         let mut code = 0;
         for handle in handles {
+            machine.restart();
             match machine.run(shell, vec![handle], &mut out).await? {
                 End::Quit(status) => {
                     code = status;
@@ -143,6 +144,7 @@ async fn edit(shell: &mut Shell, machine: &mut Machine, names: &[String], suffix
         };
         let (kept, captured) = Handle::kept(Captured::whole(64 << 20));
         let mut out = Out::new(kept);
+        machine.restart();
         let end = machine.run(shell, vec![(name.clone(), handle.clone())], &mut out).await?;
         if let End::Quit(_) = end {
             // What was not read stays.

@@ -68,6 +68,12 @@ impl Machine {
         }
     }
 
+    /// Files that are edited apart: each has its own first line, and no range goes on from the one before.
+    pub fn restart(&mut self) {
+        self.number = 0;
+        self.ranges.fill(None);
+    }
+
     /// Writes what was written to files.
     pub async fn close(&mut self) -> Result<(), Stop> {
         for out in self.files.values_mut() {
