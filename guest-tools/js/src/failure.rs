@@ -53,8 +53,14 @@ const FRAME: &str = "\n    at ";
 /// The message, and the frames of the program. Those of the engine and of the prelude say nothing.
 fn split(text: &str) -> (&str, Vec<&str>) {
     let (message, stack) = text.split_at(text.find(FRAME).unwrap_or(text.len()));
-    let frames = stack.lines().filter(|line| line.starts_with("    at ") && line.contains(NAME));
+    let frames = stack.lines().filter(|line| line.starts_with("    at ") && is_own(line));
     (without_place(message).trim_end(), frames.collect())
+}
+
+/// Whether a frame is of the program or of a file that it loads.
+fn is_own(frame: &str) -> bool {
+    let place = frame.rsplit_once(" (").map(|(_, place)| place);
+    place.is_some_and(|place| place.starts_with(NAME) || place.starts_with('/'))
 }
 
 /// The message without the place that the engine puts behind it, which the first frame repeats.
@@ -80,8 +86,9 @@ fn of_name(message: &str, code: &str) -> Option<(usize, usize)> {
 
 /// The line and column of a frame, `    at f (code.js:3:7)`.
 fn of_frame(frame: &str) -> Option<(usize, usize)> {
-    let (_, place) = frame.rsplit_once(NAME)?;
-    let (line, column) = place.strip_prefix(':')?.trim_end_matches(')').split_once(':')?;
+    let (_, place) = frame.rsplit_once(" (")?;
+    let (line, column) =
+        place.strip_prefix(NAME)?.strip_prefix(':')?.trim_end_matches(')').split_once(':')?;
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
