@@ -3,6 +3,7 @@
 //! The order of ASCII is that of Unicode's root collation. What is neither a letter of Latin with marks nor ASCII is
 //! ordered by its code, which keeps alphabets together.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use boa_engine::{Context, JsArgs as _, JsResult, JsValue};
@@ -44,7 +45,11 @@ struct Key {
 impl Key {
     fn of(text: &str) -> Self {
         let mut key = Self { letters: Vec::new(), marks: Vec::new(), cases: Vec::new() };
-        for letter in DecomposingNormalizerBorrowed::new_nfd().normalize(text).chars() {
+        let text = match text.is_ascii() {
+            true => Cow::Borrowed(text),
+            false => DecomposingNormalizerBorrowed::new_nfd().normalize(text),
+        };
+        for letter in text.chars() {
             if matches!(letter, '\u{300}'..='\u{36f}') {
                 key.marks.push(letter);
                 continue;

@@ -132,10 +132,10 @@ impl<'a> Program<'a> {
             (_, Err(error)) => return Err(self.words(&error)),
         };
         let kept = self.prelude.call("keep", &[], &mut self.context);
-        kept.map_err(|error| format!("`state` cannot be kept: {}", words(&error, "")))?;
-        let json = self
-            .json(&value)
-            .map_err(|error| format!("the value of the last expression is no JSON: {}", words(&error, "")))?;
+        kept.map_err(|error| format!("`state` cannot be kept: {}", words(&error, self.code)))?;
+        let json = self.json(&value).map_err(|error| {
+            format!("the value of the last expression is no JSON: {}", words(&error, self.code))
+        })?;
         let printed = Some(lines.kept()).filter(|printed| !printed.is_empty());
         let printed = printed.map(|printed| self.json(&JsString::from(printed).into()));
         Ok(Answer {

@@ -232,6 +232,22 @@ fn an_error_has_its_place() {
         ("1;\nnope(3)", "ReferenceError: nope is not defined\n    at <main> (code.js)\n  2 | nope(3)"),
         ("async function f() {\n await 1;\n null.x\n}\nf()", "at f (code.js:3:7)"),
         ("Promise.reject(new TypeError('no')); 1", "TypeError: no\n    at <main> (code.js:1:16)"),
+        (
+            "const a = 'x';\nlet b = 'y' + \"z;\nb",
+            "unterminated string literal at line 2, col 15\n  2 | let b = 'y' + \"z;\n                    ^",
+        ),
+        ("// it's\n`it's\n'`; 'a\\\nb';\n'open\n1", "unterminated string literal at line 5, col 1"),
+        ("eval('\"a')", "unterminated string literal\n    at <main>"),
+        (
+            "const u = {};\nu.a.b",
+            "'undefined' to object: `u.a` is one of these, and `b` of it is read\n    at <main> (code.js:2:5)",
+        ),
+        ("f()?.x; function f() { return g().y } function g() {}", "to object: `y` of it is read"),
+        (
+            "1;\n({get x() {\n throw new Error('g') }})",
+            "JSON: Error: g\n    at get x (code.js:3:8)\n  3 |  throw new Error('g') }})",
+        ),
+        ("({toJSON() { throw new Error('t') }})", "  1 | ({toJSON() { throw"),
         ("throw {a: 1}", "uncaught: { a: 1 }\n    at <main> (code.js:1:7)"),
         ("Promise.reject('s')", "uncaught: 's'"),
         ("return 5", "A program has no `return`"),
