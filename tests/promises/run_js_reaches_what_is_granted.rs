@@ -147,10 +147,12 @@ async fn there_is_no_other_way_out() {
         ("new WebSocket('ws://127.0.0.1')", "WebSocket is not available here"),
         ("require('child_process')", "there is no module `child_process` here"),
         ("import('http')", "there is no module `http` here"),
-        ("import '/work/other.js'", "there is no module `/work/other.js` here"),
-        ("process.exit(0)", "process is not defined"),
+        ("import '/work/other.js'", "no directory is granted to this tool"),
+        ("require('./other')", "no directory is granted to this tool"),
+        ("process.exit(3)", "the program exited with code 3"),
+        ("process.kill(1)", "not a callable function"),
         ("Deno.run({cmd: ['sh']})", "Deno is not defined"),
-        ("new Function('return this')().process.env", "convert 'null' or 'undefined'"),
+        ("new Function('return this')().process.binding('fs')", "not a callable function"),
         ("state.x = 1", "there is no `state` here"),
     ] {
         let outcome = run(&runtime, code).await;

@@ -34,29 +34,52 @@ impl Lines {
     }
 
     fn print(&self, line: &str, indent: usize) {
-        let mut waiting = self.waiting.borrow_mut();
+        let mut text = String::new();
         for line in line.split('\n') {
-            waiting.extend(std::iter::repeat_n(' ', indent));
-            waiting.push_str(line);
-            waiting.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent));
+            text.push_str(line);
+            text.push('\n');
         }
+        self.write(&text);
+    }
+
+    /// Prints text that need not be whole lines.
+    pub(crate) fn write(&self, text: &str) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.push_str(text);
         let full = waiting.len() >= PIECE;
         drop(waiting);
         if full { self.flush() } else { self.flush_in_time() }
     }
 
-    /// Gives out what waits, unless something was given out just now.
+    /// Gives out the lines that wait, unless something was given out just now.
     pub(crate) fn flush_in_time(&self) {
         if self.shown.get().elapsed() >= PAUSE {
-            self.flush();
+            self.flush_lines();
         }
     }
 
-    /// Gives out what waits.
+    /// Gives out what waits, up to the end of its last line: a piece is a block of its own for the reader.
+    pub(crate) fn flush_lines(&self) {
+        let mut waiting = self.waiting.borrow_mut();
+        let end = waiting.rfind('\n').map_or(0, |at| at + 1);
+        let rest = waiting.split_off(end);
+        let lines = std::mem::replace(&mut *waiting, rest);
+        drop(waiting);
+        self.show(&lines);
+    }
+
+    /// Gives out all that waits.
     pub(crate) fn flush(&self) {
         let text = std::mem::take(&mut *self.waiting.borrow_mut());
-        let Some(piece) = text.strip_suffix('\n') else { return };
-        self.host.show(piece);
+        self.show(&text);
+    }
+
+    fn show(&self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.host.show(text.strip_suffix('\n').unwrap_or(text));
         self.shown.set(Instant::now());
         let mut kept = self.kept.borrow_mut();
         let room = KEPT.saturating_sub(kept.len());

@@ -2,6 +2,8 @@
 
 use boa_engine::JsError;
 
+use crate::shape::syntax_error;
+
 /// The name of the program in what the engine says.
 pub(crate) const NAME: &str = "code.js";
 
@@ -29,6 +31,14 @@ pub(crate) fn thrown(value: &str, error: &JsError, code: &str) -> String {
 fn explained(text: &str, code: &str) -> String {
     let (message, frames) = split(text);
     let mut words = format!("{message}\n");
+    let open = if message == UNTERMINATED { unterminated(code) } else { None };
+    if let Some((line, column)) = open {
+        words = format!("{message} at line {line}, col {column}\n");
+    }
+    let of_program = frames.first().and_then(|frame| of_frame(frame));
+    if let Some(read) = of_program.filter(|_| message == NOTHING).and_then(|place| read(code, place)) {
+        words = format!("{message}: {read}\n");
+    }
     if message.contains("token 'return'") {
         words.push_str("A program has no `return`: end it with the expression whose value you want.\n");
     }
@@ -38,7 +48,7 @@ fn explained(text: &str, code: &str) -> String {
     if frames.len() > FRAMES {
         words.push_str(&format!("    … and {} more\n", frames.len() - FRAMES));
     }
-    let place = frames.first().and_then(|frame| of_frame(frame)).or_else(|| of_message(message));
+    let place = open.or(of_program).or_else(|| of_message(message));
     let place =
         place.or_else(|| of_name(message, code)).or_else(|| frames.iter().find_map(|frame| of_frame(frame)));
     if let Some(excerpt) = place.and_then(|(line, column)| excerpt(code, line, column)) {
@@ -47,14 +57,79 @@ fn explained(text: &str, code: &str) -> String {
     words.trim_end().to_owned()
 }
 
+/// What the engine says of a string without its end, and does not say where it is.
+const UNTERMINATED: &str = "SyntaxError: unterminated string literal";
+
+/// What it says where a member of nothing is read, and does not say which.
+const NOTHING: &str = "TypeError: cannot convert 'null' or 'undefined' to object";
+
+/// Where a string begins that has no end on its line: on the last line of the shortest text that fails for it.
+fn unterminated(code: &str) -> Option<(usize, usize)> {
+    let lines: Vec<&str> = code.split_inclusive('\n').collect();
+    // A string may go on behind a line that ends with a backslash, so no text ends there.
+    let ends = |count: &usize| !lines.get(count - 1).is_some_and(|line| line.trim_end().ends_with('\\'));
+    let fails = |count: usize| {
+        let count = (1..=count).rev().find(ends).unwrap_or_default();
+        let text = lines.get(..count).unwrap_or_default().concat();
+        syntax_error(&text).is_some_and(|error| error.ends_with("unterminated string literal"))
+    };
+    let (mut holds, mut line) = (0, lines.len());
+    if !fails(line) {
+        return None;
+    }
+    while holds + 1 < line {
+        let middle = usize::midpoint(holds, line);
+        if fails(middle) { line = middle } else { holds = middle }
+    }
+    Some((line, open_quote(lines.get(line - 1)?)))
+}
+
+/// The column of the last quote on a line that is not closed.
+fn open_quote(line: &str) -> usize {
+    let mut open: Option<(usize, char)> = None;
+    let mut letters = line.chars().enumerate();
+    while let Some((at, letter)) = letters.next() {
+        match (letter, open) {
+            ('\\', Some(_)) => drop(letters.next()),
+            ('"' | '\'' | '`', None) => open = Some((at, letter)),
+            (_, Some((_, quote))) if letter == quote => open = None,
+            _ => {}
+        }
+    }
+    open.map_or(1, |(at, _)| at + 1)
+}
+
+/// The member that is read at a place, and of what, as the program spells it.
+fn read(code: &str, (line, column): (usize, usize)) -> Option<String> {
+    let text: Vec<char> = code.split('\n').nth(line.checked_sub(1)?)?.chars().collect();
+    let (before, from) = text.split_at_checked(column.checked_sub(1)?)?;
+    let before = before.strip_suffix(&['.'])?;
+    let is_part = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
+    let name: String = from.iter().take_while(|letter| is_part(letter)).collect();
+    let of: Vec<char> =
+        before.iter().rev().take_while(|letter| is_part(letter) || **letter == '.').copied().collect();
+    let of: String = of.iter().rev().collect();
+    match (name.is_empty(), of.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(format!("`{name}` of it is read")),
+        (false, false) => Some(format!("`{of}` is one of these, and `{name}` of it is read")),
+    }
+}
+
 /// What begins a frame.
 const FRAME: &str = "\n    at ";
 
 /// The message, and the frames of the program. Those of the engine and of the prelude say nothing.
 fn split(text: &str) -> (&str, Vec<&str>) {
     let (message, stack) = text.split_at(text.find(FRAME).unwrap_or(text.len()));
-    let frames = stack.lines().filter(|line| line.starts_with("    at ") && line.contains(NAME));
+    let frames = stack.lines().filter(|line| line.starts_with("    at ") && is_own(line));
     (without_place(message).trim_end(), frames.collect())
+}
+
+/// Whether a frame is of the program or of a file that it loads.
+fn is_own(frame: &str) -> bool {
+    let place = frame.rsplit_once(" (").map(|(_, place)| place);
+    place.is_some_and(|place| place.starts_with(NAME) || place.starts_with('/'))
 }
 
 /// The message without the place that the engine puts behind it, which the first frame repeats.
@@ -80,8 +155,9 @@ fn of_name(message: &str, code: &str) -> Option<(usize, usize)> {
 
 /// The line and column of a frame, `    at f (code.js:3:7)`.
 fn of_frame(frame: &str) -> Option<(usize, usize)> {
-    let (_, place) = frame.rsplit_once(NAME)?;
-    let (line, column) = place.strip_prefix(':')?.trim_end_matches(')').split_once(':')?;
+    let (_, place) = frame.rsplit_once(" (")?;
+    let (line, column) =
+        place.strip_prefix(NAME)?.strip_prefix(':')?.trim_end_matches(')').split_once(':')?;
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 

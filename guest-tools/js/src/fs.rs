@@ -6,20 +6,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
+use boa_engine::object::ObjectInitializer;
 use boa_engine::object::builtins::{JsArray, JsArrayBuffer, JsUint8Array};
-use boa_engine::object::{JsObject, ObjectInitializer};
 use boa_engine::property::Attribute;
-use boa_engine::{
-    Context, JsArgs as _, JsError, JsNativeError, JsResult, JsString, JsValue, NativeFunction, js_string,
-};
+use boa_engine::{Context, JsArgs as _, JsError, JsNativeError, JsResult, JsString, JsValue, js_string};
 
 use crate::host::Reach;
-use crate::modules::load;
+use crate::native::Native;
 
-/// Function of the program, by name and number of parameters.
-type Native = (&'static str, usize, fn(&JsValue, &[JsValue], &mut Context) -> JsResult<JsValue>);
-
-const FUNCTIONS: [Native; 13] = [
+pub(crate) const FUNCTIONS: &[Native] = &[
     ("read", 2, read),
     ("write", 2, write),
     ("append", 2, append),
@@ -32,17 +27,7 @@ const FUNCTIONS: [Native; 13] = [
     ("state", 0, state),
     ("setState", 1, set_state),
     ("cwd", 0, cwd),
-    ("load", 1, load),
 ];
-
-/// What the prelude is given.
-pub(crate) fn native(context: &mut Context) -> JsObject {
-    let mut object = ObjectInitializer::new(context);
-    for (name, parameters, function) in FUNCTIONS {
-        object.function(NativeFunction::from_fn_ptr(function), JsString::from(name), parameters);
-    }
-    object.build()
-}
 
 /// A path of the program, and what may be done about it.
 struct Place {
@@ -88,7 +73,7 @@ fn refused(words: &str, code: &'static str, context: &mut Context) -> JsError {
 }
 
 /// A string or bytes of the program.
-fn data(value: &JsValue, context: &mut Context) -> JsResult<Vec<u8>> {
+pub(crate) fn data(value: &JsValue, context: &mut Context) -> JsResult<Vec<u8>> {
     let Some(object) = value.as_object() else {
         return Ok(value.to_string(context)?.to_std_string_lossy().into_bytes());
     };

@@ -16,6 +16,9 @@ use boa_engine::{Context, JsResult};
 
 use crate::console::Lines;
 
+/// A time in which a call may end, and a reader wonders.
+const FAR: Duration = Duration::from_secs(1);
+
 enum Timer {
     Once(TimeoutJob),
     Again(IntervalJob),
@@ -90,8 +93,14 @@ impl Jobs {
         }
         let now = context.clock().now();
         if at > now {
-            self.lines.flush();
-            std::thread::sleep(Duration::from_millis((at - now).as_millis().max(1)));
+            let wait = Duration::from_millis((at - now).as_millis().max(1));
+            // Dots that are printed one by one are no blocks, unless the next is far.
+            if wait < FAR {
+                self.lines.flush_lines()
+            } else {
+                self.lines.flush()
+            }
+            std::thread::sleep(wait);
         }
         match timer {
             Timer::Once(job) => job.call(context)?,

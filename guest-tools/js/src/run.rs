@@ -18,10 +18,11 @@ use granted::Grants;
 
 use crate::console::{Console, Lines};
 use crate::failure::{NAME, PRELUDE, thrown, words};
-use crate::fs::native;
 use crate::host::{Host, Reach};
 use crate::jobs::{Jobs, Rejections};
 use crate::modules::Modules;
+use crate::native::native;
+use crate::process::Process;
 use crate::shape::Shape;
 
 /// Calls within calls of the program. The engine keeps them on its own heap, so this is not about the stack of the
@@ -88,15 +89,17 @@ struct Program<'a> {
     context: Context,
     prelude: Prelude,
     rejections: Rc<Rejections>,
+    process: Rc<Process>,
 }
 
 impl<'a> Program<'a> {
     fn new(code: &'a str, reach: Reach, lines: &Rc<Lines>) -> Result<Self, String> {
         let rejections = Rc::new(Rejections::default());
+        let process = Rc::new(Process::new(Rc::clone(lines)));
         let made = || -> JsResult<(Context, Prelude)> {
             let mut context = ContextBuilder::new()
                 .job_executor(Rc::new(Jobs::new(Rc::clone(lines))))
-                .module_loader(Rc::new(Modules))
+                .module_loader(Rc::new(Modules::default()))
                 .host_hooks(Rc::clone(&rejections))
                 .build()?;
             let limits = context.runtime_limits_mut();
@@ -105,25 +108,34 @@ impl<'a> Program<'a> {
             let console = ConsoleExtension(Console::new(Rc::clone(lines)));
             boa_runtime::register(console, None, &mut context)?;
             context.insert_data(Rc::new(reach));
+            context.insert_data(Rc::clone(&process));
             let prelude = Prelude::load(&mut context)?;
             context.insert_data(prelude.clone());
             Ok((context, prelude))
         };
         let (context, prelude) =
             made().map_err(|error| format!("the interpreter does not start: {error}"))?;
-        Ok(Self { code, context, prelude, rejections })
+        Ok(Self { code, context, prelude, rejections, process })
     }
 
     fn answer(mut self, lines: &Lines) -> Result<Answer, String> {
-        let value = match self.value(lines) {
-            Ok(value) => value,
-            Err(error) => return Err(self.words(&error)),
+        let ended = self.value(lines).and_then(|value| {
+            let code = self.prelude.call("ended", &[], &mut self.context)?.to_i32(&mut self.context)?;
+            Ok((value, code))
+        });
+        let value = match (self.process.code(), ended) {
+            (Some(0), _) => JsValue::undefined(),
+            (Some(code), _) | (None, Ok((_, code))) if code != 0 => {
+                return Err(format!("the program exited with code {code}"));
+            }
+            (_, Ok((value, _))) => value,
+            (_, Err(error)) => return Err(self.words(&error)),
         };
         let kept = self.prelude.call("keep", &[], &mut self.context);
-        kept.map_err(|error| format!("`state` cannot be kept: {}", words(&error, "")))?;
-        let json = self
-            .json(&value)
-            .map_err(|error| format!("the value of the last expression is no JSON: {}", words(&error, "")))?;
+        kept.map_err(|error| format!("`state` cannot be kept: {}", words(&error, self.code)))?;
+        let json = self.json(&value).map_err(|error| {
+            format!("the value of the last expression is no JSON: {}", words(&error, self.code))
+        })?;
         let printed = Some(lines.kept()).filter(|printed| !printed.is_empty());
         let printed = printed.map(|printed| self.json(&JsString::from(printed).into()));
         Ok(Answer {

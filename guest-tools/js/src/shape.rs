@@ -38,6 +38,13 @@ fn module(code: &str) -> Option<Module> {
     Parser::new(Source::from_bytes(code)).parse_module(&scope, &mut Interner::default()).ok()
 }
 
+/// Why a text is no program, if it is none.
+pub(crate) fn syntax_error(code: &str) -> Option<String> {
+    let scope = Scope::new_global();
+    let script = Parser::new(Source::from_bytes(code)).parse_script(&scope, &mut Interner::default());
+    script.err().map(|error| error.to_string())
+}
+
 fn is_script(code: &str) -> bool {
     let scope = Scope::new_global();
     Parser::new(Source::from_bytes(code)).parse_script(&scope, &mut Interner::default()).is_ok()

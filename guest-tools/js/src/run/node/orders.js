@@ -1,0 +1,3 @@
+const words = ["b", "a", "C", "B", "A", "é", "e", "f", "-a", "a b", "ab", "1", "10", "2", "_x", "ä", "z", "Z", "a-b", "zebra", "Äpfel", "apfel", "résumé", "resume", "Resume", "item 10", "item 9", "item 010", "", "$5", "#1", "a1", "a01", "ñ", "n", "o"];
+const sorted = (options) => [...words].sort((one, other) => one.localeCompare(other, "en", options));
+[sorted(), sorted({ numeric: true }), ["base", "accent", "case", "variant"].map((sensitivity) => [["a", "A"], ["a", "á"], ["a", "b"], ["A", "a"]].map(([one, other]) => one.localeCompare(other, undefined, { sensitivity }))), [...words].sort(new Intl.Collator("en").compare), "a".localeCompare("b"), "a".localeCompare("a"), "x2".localeCompare("x10", "en-u-kn-true")]
