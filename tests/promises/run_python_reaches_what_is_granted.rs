@@ -284,7 +284,10 @@ async fn there_is_no_other_way_out() {
         ("import ctypes", "No module named 'ctypes'"),
         ("import _ctypes", "No module named '_ctypes'"),
         ("import mmap", "No module named 'mmap'"),
-        ("import threading\nthreading.Thread(target=print).start()", "not permitted: this tool has no threads"),
+        (
+            "import threading\nthreading.Thread(target=print).start()",
+            "not permitted: this tool has no threads",
+        ),
         (
             "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor().submit(print)",
             "not permitted: this tool has no threads",
