@@ -16,6 +16,10 @@ const PIECE: usize = 16 * 1024;
 /// this often is soon enough for the one and rare enough for the other.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Before a sleep that is as long, what is no line yet is given out too: a call may be stopped in it, and nothing that would
+/// end the line follows soon.
+const FAR: Duration = Duration::from_secs(1);
+
 /// As much of it is in the data beside the result too.
 const KEPT: usize = 32 * 1024;
 
@@ -52,6 +56,15 @@ impl Lines {
         if full { self.flush() } else { self.flush_in_time() }
     }
 
+    /// Gives out before a sleep what a reader should not wait for.
+    pub(crate) fn wait(&self, sleep: Duration) {
+        match sleep {
+            sleep if sleep >= FAR => self.flush(),
+            sleep if sleep >= PAUSE => self.flush_lines(),
+            _ => self.flush_in_time(),
+        }
+    }
+
     /// Gives out the lines that wait, unless something was given out just now.
     pub(crate) fn flush_in_time(&self) {
         if self.shown.get().elapsed() >= PAUSE {
@@ -60,7 +73,7 @@ impl Lines {
     }
 
     /// Gives out what waits, up to the end of its last line: a piece is a block of its own for the reader.
-    pub(crate) fn flush_lines(&self) {
+    fn flush_lines(&self) {
         let mut waiting = self.waiting.borrow_mut();
         let end = waiting.rfind('\n').map_or(0, |at| at + 1);
         let rest = waiting.split_off(end);

@@ -16,9 +16,6 @@ use boa_engine::{Context, JsResult};
 
 use crate::console::Lines;
 
-/// A time in which a call may end, and a reader wonders.
-const FAR: Duration = Duration::from_secs(1);
-
 enum Timer {
     Once(TimeoutJob),
     Again(IntervalJob),
@@ -94,12 +91,7 @@ impl Jobs {
         let now = context.clock().now();
         if at > now {
             let wait = Duration::from_millis((at - now).as_millis().max(1));
-            // Dots that are printed one by one are no blocks, unless the next is far.
-            if wait < FAR {
-                self.lines.flush_lines()
-            } else {
-                self.lines.flush()
-            }
+            self.lines.wait(wait);
             std::thread::sleep(wait);
         }
         match timer {

@@ -21,7 +21,7 @@ use crate::shape::Shape;
 pub(crate) const FUNCTIONS: &[Native] = &[("load", 1, load), ("compile", 2, compile)];
 
 /// Functions that make what the prelude seldom needs.
-const PARTS: [(&str, &str); 14] = [
+const PARTS: [(&str, &str); 16] = [
     ("abort", include_str!("modules/abort.js")),
     ("assert", include_str!("modules/assert.js")),
     ("buffer", include_str!("modules/buffer.js")),
@@ -29,6 +29,8 @@ const PARTS: [(&str, &str); 14] = [
     ("dates", include_str!("modules/dates.js")),
     ("equal", include_str!("modules/equal.js")),
     ("events", include_str!("modules/events.js")),
+    ("fs", include_str!("modules/fs.js")),
+    ("inspect", include_str!("modules/inspect.js")),
     ("local", include_str!("modules/local.js")),
     ("numbers", include_str!("modules/numbers.js")),
     ("parsed", include_str!("modules/parsed.js")),

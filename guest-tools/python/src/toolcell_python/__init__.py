@@ -9,11 +9,13 @@ import gc
 import os
 import sys
 
-from . import library, refusals
+from . import console, library, nesting, refusals
 from .guest import Tools as Tools
 
 library.load()
 refusals.install()
+console.install()
+nesting.install()
 sys.dont_write_bytecode = True
 sys.path[:] = []
 sys.path_importer_cache.clear()

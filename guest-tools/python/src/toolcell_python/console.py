@@ -12,6 +12,13 @@ PIECE = 16 * 1024
 # this many seconds are soon enough for the one and rare enough for the other.
 PAUSE = 0.1
 
+# So many times a program gets what it flushes given out at once. Some flush each line.
+FLUSHES = 20
+
+# Before a sleep that takes as many seconds, what is no line yet is given out too: a call may be stopped in it, and nothing
+# that would end the line follows soon.
+FAR = 1
+
 # As much of it is in the data beside the result too.
 KEPT = 32 * 1024
 
@@ -32,6 +39,7 @@ class Lines:
         self.first: list[str] = []
         self.room = KEPT
         self.watches = False
+        self.flushes = FLUSHES
         for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
             sys.monitoring.register_callback(TOOL, event, self.look)
 
@@ -48,6 +56,21 @@ class Lines:
         if time.monotonic() - self.shown >= PAUSE:
             self.give_lines()
             self.watch(False)
+
+    def wait(self, seconds: float) -> None:
+        """Gives out before a sleep what a reader should not wait for."""
+        if seconds >= FAR:
+            self.flush()
+        elif seconds >= PAUSE:
+            self.give_lines()
+        else:
+            self.look()
+
+    def flush_asked(self) -> None:
+        """Gives out what waits since the program wants it, unless it wants that all the time."""
+        if self.flushes > 0 or time.monotonic() - self.shown >= PAUSE:
+            self.flushes -= 1
+            self.flush()
 
     def watch(self, watches: bool) -> None:
         if self.watches != watches:
@@ -87,6 +110,16 @@ class Lines:
         return "".join(self.first)
 
 
+_sleep = time.sleep
+
+
+def _sleep_openly(seconds: float, /) -> None:
+    stream = sys.__stdout__
+    if isinstance(stream, Stream) and isinstance(seconds, (int, float)):
+        stream.lines.wait(seconds)
+    _sleep(seconds)
+
+
 class Bytes(io.RawIOBase):
     """The bytes of standard output: text that is given as bytes."""
 
@@ -101,6 +134,9 @@ class Bytes(io.RawIOBase):
         data = bytes(data)
         self.lines.write(self.decoder.decode(data))
         return len(data)
+
+    def flush(self) -> None:
+        self.lines.flush_asked()
 
 
 class Stream(io.TextIOBase):
@@ -123,5 +159,12 @@ class Stream(io.TextIOBase):
             self.lines.write(text if text.isascii() else text.encode("utf-8", "replace").decode())
         return len(text)
 
+    def flush(self) -> None:
+        self.lines.flush_asked()
+
     def reconfigure(self, **_) -> None:
         pass
+
+
+def install() -> None:
+    time.sleep = _sleep_openly

@@ -13,6 +13,9 @@ NAME = "code.py"
 # Calls that a reader looks at, of which a line that calls itself is one; more are left out between the first and the last.
 FRAMES = 16
 
+# Modules of the library that are for what is not there, where a loop does the same.
+PARALLEL = ("multiprocessing", "concurrent.futures.process", "concurrent.interpreters")
+
 HINTS = {
     errno.EROFS: "not permitted: its folder is granted for reading only",
     errno.EPERM: "not permitted: it is withheld from tools, or leads out of the granted directories",
@@ -51,6 +54,8 @@ def note(error: BaseException) -> None:
             hint = HINTS.get(error.errno) if error.filename is not None else None
         case MemoryError():
             hint = "The memory of this tool is used up (`limits.memory`): work on less at once."
+        case ModuleNotFoundError(name=str(name)) if name.startswith(PARALLEL):
+            hint = refusals.THREAD.replace("threads", "threads and no other processes")
         case ModuleNotFoundError():
             hint = (
                 "There are Python's standard library, without what needs a network, processes or a terminal, and the "

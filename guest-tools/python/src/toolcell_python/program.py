@@ -91,7 +91,8 @@ def end(main: types.ModuleType, lines: Lines) -> None:
         lines.write(f"{words(error)}\n")
     # A program may have put something of its own in front of it.
     with contextlib.suppress(Exception):
-        sys.stdout.flush()
+        if not isinstance(sys.stdout, Stream):
+            sys.stdout.flush()
     lines.flush()
 
 

@@ -1,9 +1,12 @@
 """Refusals in words. The host refuses whatever it did not grant; this says so before, and as an exception of Python."""
 
+import concurrent.futures
 import errno
 import os
 import os.path
+import subprocess
 import sys
+import threading
 
 # Operations on files, and how many paths they begin with.
 PATHS = {
@@ -20,10 +23,15 @@ PATHS = {
     "os.utime": 1,
 }
 
-PROCESS = "not permitted: this tool has no processes"
+PROCESS = (
+    "not permitted: this tool has no processes; files are read, changed and listed with open, pathlib, os and shutil, and "
+    "another tool may run commands"
+)
+
+THREAD = "not permitted: this tool has no threads; call the function itself, or take map(function, items) for a pool"
 
 OTHERS = {
-    "_thread.start_new_thread": "not permitted: this tool has no threads; call the function itself",
+    "_thread.start_new_thread": THREAD,
     "os.exec": PROCESS,
     "os.fork": PROCESS,
     "os.posix_spawn": PROCESS,
@@ -43,7 +51,16 @@ def grant(directories: list[str]) -> None:
 
 def install() -> None:
     sys.addaudithook(_look)
-    os.system = _system
+    os.system = _no_process
+    # The library says of each of these something of its own, which tells no one what to do.
+    os.popen = _no_process
+    subprocess.Popen.__init__ = _no_process
+    subprocess.Popen.__del__ = lambda self: None
+    threading.Thread.start = _no_thread
+    # An executor alone is no thread: loops of events take it, and run at once what is handed to it.
+    concurrent.futures.ThreadPoolExecutor.submit = _no_thread
+    # It would end the interpreter, with what was printed and is not given out yet.
+    os._exit = _exit
 
 
 def is_granted(path: str) -> bool:
@@ -55,8 +72,16 @@ def is_ours(error: OSError) -> bool:
     return str(error.strerror).startswith("not permitted")
 
 
-def _system(command: str) -> int:
+def _no_process(*_, **__) -> None:
     raise PermissionError(errno.EPERM, PROCESS)
+
+
+def _exit(status: int) -> None:
+    raise SystemExit(status)
+
+
+def _no_thread(*_, **__) -> None:
+    raise PermissionError(errno.EPERM, THREAD)
 
 
 def _look(event: str, arguments: tuple) -> None:
