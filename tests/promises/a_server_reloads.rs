@@ -145,7 +145,7 @@ async fn a_call_that_waited_for_an_answer_runs_only_as_what_there_is_then() {
     let granting = format!(
         "[component.basics]\npath = {copy:?}\n[component.basics.grant]\nenv = {{ A = \"1\" }}\n{asks}"
     );
-    let hooked = format!("{started}[[hook]]\nkind = \"rate_limit\"\ncalls = 100\nper = \"1m\"\n");
+    let hooked = format!("{started}[[hook]]\nuse = \"rate_limit\"\ncalls = 100\nper = \"1m\"\n");
     let gone = "[component.plan]\npath = \"builtin:plan\"\n".to_owned();
     for (changed, expected) in [
         (unrelated, None),

@@ -32,7 +32,13 @@ pub(super) fn sound(schema: &mut Value, notes: &mut Vec<String>) {
     }
     required(keywords, notes);
     keywords.retain(|keyword, _| keyword != "additionalProperties" && concerns(keyword, Some(&kind)));
-    enumeration(keywords, notes);
+    if kind == "string" {
+        enumeration(keywords, notes);
+    } else if let Some(Value::Array(words)) = keywords.shift_remove("enum") {
+        // Of no type by itself, and text alone is enumerated there.
+        let words: Vec<String> = words.iter().map(Value::to_string).collect();
+        words::describe(keywords, &[format!("One of {}.", words.join(", "))]);
+    }
     if kind == "array" && keywords.get("items").is_none_or(|items| *items == json!({})) {
         keywords.insert("items".to_owned(), anything(&Map::new()));
         note(

@@ -136,8 +136,7 @@ impl ArgumentSchema {
             let place = decoded.pointer_mut(path)?;
             let text = place.as_str()?;
             let value = decoded_text(text, mode)?;
-            // Digits that no number here holds are better refused.
-            if value.is_f64() && !text.contains(['.', 'e', 'E']) {
+            if has_lost_digits(text) {
                 return None;
             }
             repairs.note(path, "string", type_of(&value));
@@ -244,6 +243,29 @@ impl ArgumentSchema {
             _ => told.push(of_value(around, path, error.instance(), got)),
         }
     }
+}
+
+/// Whether a text of JSON has an integer of more digits than any number here holds: it would be read as another one.
+fn has_lost_digits(text: &str) -> bool {
+    let (mut is_string, mut is_escaped, mut digits) = (false, false, String::new());
+    let is_lost =
+        |digits: &str| digits.len() > 18 && digits.parse::<i64>().is_err() && digits.parse::<u64>().is_err();
+    for letter in text.chars().chain([' ']) {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = is_string,
+            '"' => is_string = !is_string,
+            '0'..='9' | '-' | '+' | '.' | 'e' | 'E' if !is_string => digits.push(letter),
+            _ => {
+                // With a fraction or an exponent nobody expects every digit.
+                if !digits.contains(['.', 'e', 'E']) && is_lost(&digits) {
+                    return true;
+                }
+                digits.clear();
+            }
+        }
+    }
+    false
 }
 
 /// Bytes of all texts that may be the JSON of many values.
