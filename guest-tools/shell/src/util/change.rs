@@ -374,7 +374,7 @@ pub async fn touch(shell: &mut Shell, arguments: &[String]) -> Status {
     if options.operands.is_empty() {
         return fail("missing file operand");
     }
-    let zone = super::date::zone(shell);
+    let zone = super::date::zone(shell)?;
     let time = if let Some(text) = options.value('d') {
         let Some(time) = super::date::parse(text, crate::clock::now(), zone) else {
             return fail(format!("invalid date format ‘{text}’"));
