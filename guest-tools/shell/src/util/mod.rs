@@ -1,5 +1,6 @@
 //! The utilities, each a function over a shell's open files.
 
+mod arrange;
 mod awk;
 mod cat;
 mod change;
@@ -9,6 +10,7 @@ mod copy;
 mod cut;
 pub mod date;
 mod diff;
+mod dump;
 mod environment;
 mod expr;
 mod find;
@@ -57,6 +59,7 @@ table! {
     "cat" => cat::run,
     "chmod" => change::chmod,
     "cmp" => cmp::run,
+    "column" => arrange::column,
     "comm" => columns::comm,
     "cp" => copy::cp,
     "cut" => cut::run,
@@ -87,6 +90,7 @@ table! {
     "mv" => copy::mv,
     "nl" => lines::nl,
     "nproc" => environment::nproc,
+    "od" => dump::od,
     "paste" => columns::paste,
     "printenv" => environment::printenv,
     "readlink" => change::readlink,
@@ -100,6 +104,7 @@ table! {
     "sha256sum" => sums::sha256,
     "sha384sum" => sums::sha384,
     "sha512sum" => sums::sha512,
+    "shuf" => arrange::shuf,
     "sleep" => environment::sleep,
     "sort" => sort::run,
     "split" => split::run,
@@ -117,6 +122,7 @@ table! {
     "wc" => wc::run,
     "whoami" => environment::whoami,
     "xargs" => xargs::run,
+    "xxd" => dump::xxd,
     "yes" => lines::yes,
     "zcat" => gzip::zcat,
 }

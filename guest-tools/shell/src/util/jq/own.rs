@@ -46,7 +46,7 @@ def tostream: path(def r: (.[]? | r), .; r) as $p | getpath($p)
 
 /// With more of the stack in use, no definition is called. In a component it has 1 MiB in its memory, and of the host's a
 /// call has 512 KiB by default, which the interpreter takes at the same pace. Frames of a test's build are far larger.
-const STACK: usize = if cfg!(target_os = "wasi") { 96 << 10 } else { 1 << 20 };
+const STACK: usize = if cfg!(target_os = "wasi") { 256 << 10 } else { 1 << 20 };
 
 /// Where the stack is.
 #[inline(never)]
