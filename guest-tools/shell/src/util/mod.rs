@@ -23,6 +23,7 @@ mod lines;
 mod ls;
 mod names;
 pub mod options;
+mod patch;
 mod sed;
 mod seq;
 mod sort;
@@ -92,6 +93,7 @@ table! {
     "nproc" => environment::nproc,
     "od" => dump::od,
     "paste" => columns::paste,
+    "patch" => patch::run,
     "printenv" => environment::printenv,
     "readlink" => change::readlink,
     "realpath" => names::realpath,

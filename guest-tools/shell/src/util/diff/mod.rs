@@ -287,6 +287,6 @@ impl Job<'_> {
     }
 }
 
-fn lines(text: &[u8]) -> Vec<&[u8]> {
+pub fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
