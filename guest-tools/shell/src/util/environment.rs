@@ -198,3 +198,18 @@ pub async fn hostname(shell: &mut Shell, _: &[String]) -> Status {
 pub async fn nproc(shell: &mut Shell, _: &[String]) -> Status {
     say(shell, "1").await
 }
+
+/// `id`: the one user whom `whoami` names.
+pub async fn id(shell: &mut Shell, arguments: &[String]) -> Status {
+    let options = Spelling::new("ugGn", &[("user", 'u'), ("group", 'g'), ("groups", 'G'), ("name", 'n')])
+        .read(arguments)?;
+    if let Some(name) = options.operands.first().filter(|name| *name != "user") {
+        return fail(format!("‘{name}’: no such user"));
+    }
+    let one = options.has('u') || options.has('g') || options.has('G');
+    match (one, options.has('n')) {
+        (false, _) => say(shell, "uid=1000(user) gid=1000(user) groups=1000(user)").await,
+        (true, false) => say(shell, "1000").await,
+        (true, true) => say(shell, "user").await,
+    }
+}
