@@ -39,7 +39,7 @@ pub fn directive(text: &str) -> Option<(Spec, &str)> {
     let number = |rest: &mut std::iter::Peekable<std::str::CharIndices<'_>>| {
         let mut value = 0_usize;
         while let Some(digit) = rest.peek().and_then(|(_, letter)| letter.to_digit(10)) {
-            value = (value * 10 + usize::try_from(digit).unwrap_or(0)).min(WIDEST);
+            value = (value * 10 + usize::try_from(digit).unwrap_or(0)).min(WIDEST + 1);
             rest.next();
         }
         value
@@ -66,7 +66,12 @@ impl Spec {
     /// Sets the width; a negative one aligns to the left.
     pub fn width(&mut self, width: i64) {
         self.left |= width < 0;
-        self.width = usize::try_from(width.unsigned_abs()).unwrap_or(WIDEST).min(WIDEST);
+        self.width = usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX).min(WIDEST + 1);
+    }
+
+    /// Whether more is asked for than there is memory for.
+    pub fn is_too_wide(&self) -> bool {
+        self.width > WIDEST || self.precision.is_some_and(|precision| precision > WIDEST)
     }
 
     fn pad(&self, sign: &str, body: &str, zero: bool) -> String {

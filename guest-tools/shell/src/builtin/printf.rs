@@ -45,13 +45,13 @@ pub async fn printf(shell: &mut Shell, arguments: &[String]) -> Status {
         return wrong(2, "usage: printf [-v var] format [arguments]");
     };
     let mut printer =
-        Printer { shell, rest: rest.iter(), used: false, failed: Vec::new(), bytes: Vec::new() };
+        Printer { shell, rest: rest.iter(), used: false, failed: Vec::new(), warned: 0, bytes: Vec::new() };
     let mut ended = false;
     while !ended {
         printer.used = false;
         ended = printer.round(format)? || printer.rest.len() == 0 || !printer.used;
     }
-    let Printer { failed, bytes, .. } = printer;
+    let Printer { failed, warned, bytes, .. } = printer;
     for message in &failed {
         shell.complain(format!("printf: {message}")).await?;
     }
@@ -70,7 +70,7 @@ pub async fn printf(shell: &mut Shell, arguments: &[String]) -> Status {
     } else {
         shell.stdout().write(&bytes).await?;
     }
-    Ok(i32::from(!failed.is_empty()))
+    Ok(i32::from(failed.len() > warned))
 }
 
 struct Printer<'a> {
@@ -78,6 +78,8 @@ struct Printer<'a> {
     rest: std::slice::Iter<'a, String>,
     used: bool,
     failed: Vec<String>,
+    /// How many of these change no status.
+    warned: usize,
     bytes: Vec<u8>,
 }
 
@@ -107,7 +109,7 @@ impl Printer<'_> {
             if let Some((format, after)) = after.strip_prefix('(').and_then(|format| format.split_once(")T"))
             {
                 let moment = self.moment();
-                let zone = date::zone(self.shell);
+                let zone = date::zone(self.shell)?;
                 self.bytes.extend(date::show(format, moment, 0, zone).into_bytes());
                 rest = after;
                 continue;
@@ -117,11 +119,14 @@ impl Printer<'_> {
             };
             rest = after;
             if spec.star_width {
-                let width = self.integer();
+                let width = self.integer(false);
                 spec.width(width);
             }
             if spec.star_precision {
-                spec.precision = usize::try_from(self.integer()).ok();
+                spec.precision = usize::try_from(self.integer(false)).ok();
+            }
+            if spec.is_too_wide() {
+                return fail("a width or precision beyond 1048576");
             }
             if self.one(&spec)? {
                 return Ok(true);
@@ -156,7 +161,7 @@ impl Printer<'_> {
                 self.bytes.extend(spec.text(&letter).into_bytes());
             }
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => {
-                let value = self.integer();
+                let value = self.integer(!matches!(spec.conversion, 'd' | 'i'));
                 self.bytes.extend(spec.integer(value).into_bytes());
             }
             'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A' => {
@@ -179,7 +184,7 @@ impl Printer<'_> {
     /// The seconds since 1970 that are next; without, or with one below zero, those of now or of the start.
     fn moment(&mut self) -> i64 {
         if self.rest.len() > 0 {
-            let seconds = self.integer();
+            let seconds = self.integer(false);
             if seconds >= 0 {
                 return seconds;
             }
@@ -187,15 +192,33 @@ impl Printer<'_> {
         i64::try_from(crate::clock::now().as_secs()).unwrap_or(i64::MAX)
     }
 
-    fn integer(&mut self) -> i64 {
-        let text = self.argument().unwrap_or_default().trim().to_owned();
-        if text.is_empty() {
-            return 0;
-        }
+    fn integer(&mut self, unsigned: bool) -> i64 {
+        let text = self.argument().unwrap_or_default().to_owned();
+        // Behind a quote stands a letter, which may be a blank.
         if let Some(letter) = text.strip_prefix(['\'', '"']) {
             return letter.chars().next().map_or(0, |letter| i64::from(u32::from(letter)));
         }
+        let text = text.trim().to_owned();
+        if text.is_empty() {
+            return 0;
+        }
         let plain = text.strip_prefix(['-', '+']).unwrap_or(&text);
+        let digits = plain.chars().all(|digit| digit.is_ascii_digit()) && !plain.starts_with('0');
+        if digits && text.parse::<i64>().is_err() {
+            // All bits of an unsigned number are one of the others.
+            if let Some(value) = plain.parse::<u64>().ok().filter(|_| unsigned && plain == text) {
+                return i64::from_ne_bytes(value.to_ne_bytes());
+            }
+            self.failed.push(format!("warning: {text}: Numerical result out of range"));
+            self.warned += 1;
+            return if text.starts_with('-') {
+                i64::MIN
+            } else if unsigned {
+                -1
+            } else {
+                i64::MAX
+            };
+        }
         if plain.starts_with(|letter: char| letter.is_ascii_digit()) && !plain.contains('#') {
             if let Ok(value) = evaluate(self.shell, &text) {
                 return value;

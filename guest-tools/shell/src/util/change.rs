@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::options::{Options, Spelling};
+use super::options::{Options, Spelling, size};
 use crate::files;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail, words};
@@ -374,7 +374,7 @@ pub async fn touch(shell: &mut Shell, arguments: &[String]) -> Status {
     if options.operands.is_empty() {
         return fail("missing file operand");
     }
-    let zone = super::date::zone(shell);
+    let zone = super::date::zone(shell)?;
     let time = if let Some(text) = options.value('d') {
         let Some(time) = super::date::parse(text, crate::clock::now(), zone) else {
             return fail(format!("invalid date format ‘{text}’"));
@@ -417,6 +417,61 @@ fn set_time(path: &Path, time: Option<i64>) -> std::io::Result<()> {
     }
     let file = fs::OpenOptions::new().append(true).create(true).open(path)?;
     file.set_times(fs::FileTimes::new().set_accessed(time).set_modified(time))
+}
+
+const TRUNCATE: Spelling = Spelling::new("cs:r:", &[("no-create", 'c'), ("size", 's'), ("reference", 'r')]);
+
+/// Larger files would only be zeros.
+const LONGEST: u64 = 1 << 32;
+
+/// `truncate`: gives files a size, or one relative to what they have.
+pub async fn truncate(shell: &mut Shell, arguments: &[String]) -> Status {
+    let options = TRUNCATE.read(arguments)?;
+    let length = |name: &str| fs::metadata(shell.path(name)).map(|metadata| metadata.len());
+    let (sign, amount) = match (options.value('s'), options.value('r')) {
+        (Some(text), None) => {
+            let digits = text.trim_start_matches(['+', '-', '<', '>', '/', '%']);
+            let Some(amount) = size(digits).filter(|_| text.len() - digits.len() <= 1) else {
+                return fail(format!("Invalid number: ‘{text}’"));
+            };
+            (text.chars().next().filter(|sign| !sign.is_ascii_digit()), amount)
+        }
+        (None, Some(name)) => match length(name) {
+            Ok(amount) => (None, amount),
+            Err(error) => return fail(format!("cannot stat '{name}': {}", words(&error))),
+        },
+        _ => return fail("you must specify either ‘--size’ or ‘--reference’"),
+    };
+    if options.operands.is_empty() {
+        return fail("missing file operand");
+    }
+    let mut status = 0;
+    for name in &options.operands {
+        let path = shell.path(name);
+        if options.has('c') && !files::exists(&path) {
+            continue;
+        }
+        let now = length(name).unwrap_or(0);
+        let wanted = match sign {
+            Some('+') => now.saturating_add(amount),
+            Some('-') => now.saturating_sub(amount),
+            Some('<') => now.min(amount),
+            Some('>') => now.max(amount),
+            Some(_) if amount == 0 => return fail("division by zero"),
+            Some('/') => now - now % amount,
+            Some(_) => now.div_ceil(amount).saturating_mul(amount),
+            None => amount,
+        };
+        if wanted > LONGEST {
+            return fail(format!("failed to truncate '{name}' at {wanted} bytes: File too large"));
+        }
+        let opened = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        if let Err(error) = opened.and_then(|file| file.set_len(wanted)) {
+            shell.warn(format!("truncate: cannot open '{name}' for writing: {}", words(&error))).await?;
+            status = 1;
+        }
+    }
+    Ok(status)
 }
 
 pub async fn mktemp(shell: &mut Shell, arguments: &[String]) -> Status {

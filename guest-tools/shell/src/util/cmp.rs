@@ -5,11 +5,8 @@ use super::options::{Spelling, size};
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, wrong};
 
-const SPELLING: Spelling = Spelling::new(
-    "bln:s",
-    &[("silent", 's'), ("quiet", 's'), ("verbose", 'l'), ("bytes", 'n'), ("print-bytes", 'b')],
-)
-.status(2);
+const SPELLING: Spelling =
+    Spelling::new("ln:s", &[("silent", 's'), ("quiet", 's'), ("verbose", 'l'), ("bytes", 'n')]).status(2);
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = SPELLING.read(arguments)?;

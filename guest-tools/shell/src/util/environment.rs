@@ -10,12 +10,24 @@ use crate::task;
 pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
     let options = Spelling::new(
         "iu:0C:S:",
-        &[("ignore-environment", 'i'), ("unset", 'u'), ("null", '0'), ("chdir", 'C')],
+        &[("ignore-environment", 'i'), ("unset", 'u'), ("null", '0'), ("chdir", 'C'), ("split-string", 'S')],
     )
     .ordered()
     .read(arguments)?;
+    let mut operands = Vec::new();
+    for text in options.values('S') {
+        operands.extend(super::xargs::quoted(text.as_bytes())?);
+    }
+    operands.extend(options.operands.iter().cloned());
     let mut child = shell.child()?;
-    if options.has('i') || options.operands.first().is_some_and(|first| first == "-") {
+    if let Some(folder) = options.value('C') {
+        let path = shell.path(folder);
+        if !crate::files::is_enterable(shell, &path) {
+            return wrong(125, format!("cannot change directory to '{folder}': No such file or directory"));
+        }
+        child.cwd = crate::files::normal(&path.to_string_lossy());
+    }
+    if options.has('i') || operands.first().is_some_and(|first| first == "-") {
         for (name, _) in shell.vars.exported() {
             child.vars.entry(&name).exported = false;
         }
@@ -24,7 +36,7 @@ pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
         // What is read-only for the script is not for the command.
         let _stays = child.vars.unset(name);
     }
-    let mut rest = options.operands.as_slice();
+    let mut rest = operands.as_slice();
     while let Some((first, after)) =
         rest.split_first().filter(|(first, _)| first.contains('=') || *first == "-")
     {
@@ -37,7 +49,7 @@ pub async fn env(shell: &mut Shell, arguments: &[String]) -> Status {
         let end = if options.has('0') { '\0' } else { '\n' };
         let mut pairs = child.vars.exported();
         pairs.sort_by_key(|(name, _)| {
-            options.operands.iter().position(|operand| operand.split('=').next() == Some(name))
+            operands.iter().position(|operand| operand.split('=').next() == Some(name))
         });
         let lines: String = pairs.into_iter().map(|(name, value)| format!("{name}={value}{end}")).collect();
         shell.stdout().write(lines.as_bytes()).await?;
@@ -185,4 +197,19 @@ pub async fn hostname(shell: &mut Shell, _: &[String]) -> Status {
 
 pub async fn nproc(shell: &mut Shell, _: &[String]) -> Status {
     say(shell, "1").await
+}
+
+/// `id`: the one user whom `whoami` names.
+pub async fn id(shell: &mut Shell, arguments: &[String]) -> Status {
+    let options = Spelling::new("ugGn", &[("user", 'u'), ("group", 'g'), ("groups", 'G'), ("name", 'n')])
+        .read(arguments)?;
+    if let Some(name) = options.operands.first().filter(|name| *name != "user") {
+        return fail(format!("‘{name}’: no such user"));
+    }
+    let one = options.has('u') || options.has('g') || options.has('G');
+    match (one, options.has('n')) {
+        (false, _) => say(shell, "uid=1000(user) gid=1000(user) groups=1000(user)").await,
+        (true, false) => say(shell, "1000").await,
+        (true, true) => say(shell, "user").await,
+    }
 }

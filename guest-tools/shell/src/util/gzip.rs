@@ -13,7 +13,7 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop, words};
 
 const SPELLING: Spelling = Spelling::new(
-    "cdfhklnNqrtv123456789",
+    "cdfknNqtv123456789",
     &[
         ("stdout", 'c'),
         ("to-stdout", 'c'),
@@ -26,7 +26,6 @@ const SPELLING: Spelling = Spelling::new(
         ("fast", '1'),
         ("best", '9'),
         ("quiet", 'q'),
-        ("list", 'l'),
     ],
 );
 

@@ -10,7 +10,7 @@ use crate::stop::{Status, words};
 use crate::stream::Out;
 
 const SPELLING: Spelling = Spelling::new(
-    "1aAcCdfFghHiklLmnNopqrRsStTuUvxXGQ4:5",
+    "1aAdfFghHklLmnNopqrRsStUXG4:5",
     &[
         ("all", 'a'),
         ("almost-all", 'A'),
@@ -23,9 +23,6 @@ const SPELLING: Spelling = Spelling::new(
         ("no-group", 'G'),
         ("size", 's'),
         ("group-directories-first", '5'),
-        ("full-time", 'l'),
-        ("time-style", '4'),
-        ("sort", '4'),
         ("file-type", 'p'),
     ],
 )

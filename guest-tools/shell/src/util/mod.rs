@@ -1,5 +1,6 @@
 //! The utilities, each a function over a shell's open files.
 
+mod arrange;
 mod awk;
 mod cat;
 mod change;
@@ -9,6 +10,7 @@ mod copy;
 mod cut;
 pub mod date;
 mod diff;
+mod dump;
 mod environment;
 mod expr;
 mod find;
@@ -21,6 +23,7 @@ mod lines;
 mod ls;
 mod names;
 pub mod options;
+mod patch;
 mod sed;
 mod seq;
 mod sort;
@@ -57,6 +60,7 @@ table! {
     "cat" => cat::run,
     "chmod" => change::chmod,
     "cmp" => cmp::run,
+    "column" => arrange::column,
     "comm" => columns::comm,
     "cp" => copy::cp,
     "cut" => cut::run,
@@ -77,6 +81,7 @@ table! {
     "gzip" => gzip::gzip,
     "head" => head::run,
     "hostname" => environment::hostname,
+    "id" => environment::id,
     "join" => columns::join,
     "jq" => jq::run,
     "ln" => change::ln,
@@ -87,7 +92,9 @@ table! {
     "mv" => copy::mv,
     "nl" => lines::nl,
     "nproc" => environment::nproc,
+    "od" => dump::od,
     "paste" => columns::paste,
+    "patch" => patch::run,
     "printenv" => environment::printenv,
     "readlink" => change::readlink,
     "realpath" => names::realpath,
@@ -100,6 +107,7 @@ table! {
     "sha256sum" => sums::sha256,
     "sha384sum" => sums::sha384,
     "sha512sum" => sums::sha512,
+    "shuf" => arrange::shuf,
     "sleep" => environment::sleep,
     "sort" => sort::run,
     "split" => split::run,
@@ -112,11 +120,13 @@ table! {
     "touch" => change::touch,
     "tr" => tr::run,
     "true" => environment::success,
+    "truncate" => change::truncate,
     "uname" => environment::uname,
     "uniq" => uniq::run,
     "wc" => wc::run,
     "whoami" => environment::whoami,
     "xargs" => xargs::run,
+    "xxd" => dump::xxd,
     "yes" => lines::yes,
     "zcat" => gzip::zcat,
 }

@@ -7,15 +7,15 @@ use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail, words};
 
 const SPELLING: Spelling = Spelling::new(
-    "a:b:C:dl:n:x1:2v#",
+    "a:b:dl:n:1:2:#",
     &[
         ("lines", 'l'),
         ("bytes", 'b'),
         ("suffix-length", 'a'),
         ("numeric-suffixes", 'd'),
+        ("numeric-suffixes-from", '2'),
         ("additional-suffix", '1'),
         ("number", 'n'),
-        ("verbose", 'v'),
     ],
 );
 
@@ -23,7 +23,22 @@ const SPELLING: Spelling = Spelling::new(
 const MOST: usize = 10_000;
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
-    let options = SPELLING.read(arguments)?;
+    // The first number may stand behind the long name, and nowhere else.
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|text| match text.strip_prefix("--numeric-suffixes=") {
+            Some(first) => format!("--numeric-suffixes-from={first}"),
+            None => text.clone(),
+        })
+        .collect();
+    let options = SPELLING.read(&arguments)?;
+    let first = match options.value('2').map(str::parse::<usize>) {
+        None => 0,
+        Some(Ok(first)) => first,
+        Some(Err(_)) => {
+            return fail(format!("invalid start value ‘{}’", options.value('2').unwrap_or_default()));
+        }
+    };
     let name = options.operands.first().map_or("-", String::as_str);
     let prefix = options.operands.get(1).map_or("x", String::as_str);
     let content = match input::whole(shell, name).await {
@@ -60,7 +75,9 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     for (index, piece) in pieces.iter().enumerate() {
         crate::task::tick()?;
-        let Some(suffix) = suffix(&options, index) else { return fail("output file suffixes exhausted") };
+        let Some(suffix) = suffix(&options, first.saturating_add(index)) else {
+            return fail("output file suffixes exhausted");
+        };
         let name = format!("{prefix}{suffix}{}", options.value('1').unwrap_or_default());
         match files::write(shell, &name) {
             Ok(handle) => handle.write(piece).await?,
@@ -98,7 +115,7 @@ fn parts(content: &[u8], count: usize) -> Vec<&[u8]> {
 
 fn suffix(options: &Options, index: usize) -> Option<String> {
     let length: usize = options.value('a').and_then(|text| text.parse().ok()).unwrap_or(2);
-    let digits = options.has('d');
+    let digits = options.has('d') || options.has('2');
     let base = if digits { 10 } else { 26 };
     let (mut rest, mut letters) = (index, Vec::new());
     for _ in 0..length {

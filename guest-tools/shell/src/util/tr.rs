@@ -20,7 +20,10 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     if second.is_none() && !options.has('d') && !options.has('s') {
         return fail(format!("missing operand after ‘{first}’\nTwo strings must be given when translating."));
     }
-    let (from, to) = (letters(first), second.map(|text| letters(text)).unwrap_or_default());
+    let (mut from, to) = (letters(first), second.map(|text| letters(text)).unwrap_or_default());
+    if options.has('t') && second.is_some() {
+        from.truncate(to.len());
+    }
     let set: HashSet<char> = from.iter().copied().collect();
     let complement = options.has('c') || options.has('C');
     let chosen = |letter: char| set.contains(&letter) != complement;

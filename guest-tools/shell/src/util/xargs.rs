@@ -126,7 +126,7 @@ fn separated(text: &[u8], byte: u8) -> Vec<String> {
 }
 
 /// Words between blanks, with quotes and backslashes.
-fn quoted(text: &[u8]) -> Result<Vec<String>, Stop> {
+pub fn quoted(text: &[u8]) -> Result<Vec<String>, Stop> {
     let text = String::from_utf8_lossy(text);
     let mut items = Vec::new();
     let mut item: Option<String> = None;

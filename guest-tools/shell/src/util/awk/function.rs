@@ -79,7 +79,7 @@ impl Machine<'_> {
                     Some(seconds) => to_integer(self.number(seconds)?).unwrap_or(0),
                     None => i64::try_from(crate::clock::now().as_secs()).unwrap_or(0),
                 };
-                let zone = crate::util::date::zone(self.shell);
+                let zone = crate::util::date::zone(self.shell).map_err(Flow::Stop)?;
                 Value::text(crate::util::date::show(&format, seconds, 0, zone))
             }
             Builtin::Mktime => {
@@ -89,7 +89,7 @@ impl Machine<'_> {
                     [year, month, day, hour, minute, second, ..] => crate::util::date::parse(
                         &format!("{year}-{month}-{day} {hour}:{minute}:{second}"),
                         crate::clock::now(),
-                        crate::util::date::zone(self.shell),
+                        crate::util::date::zone(self.shell).map_err(Flow::Stop)?,
                     ),
                     _ => None,
                 };

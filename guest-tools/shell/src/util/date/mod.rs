@@ -4,11 +4,11 @@ mod moment;
 mod parse;
 
 use moment::{DAYS, MONTHS, Moment};
-pub use parse::{parse, stamp};
+pub use parse::{moment as precise_moment, parse, stamp};
 use std::time::Duration;
 
 use crate::shell::Shell;
-use crate::stop::{Status, fail, words};
+use crate::stop::{Status, Stop, fail, words};
 use crate::util::options::Spelling;
 
 const SPELLING: Spelling = Spelling::new(
@@ -25,13 +25,27 @@ const SPELLING: Spelling = Spelling::new(
     ],
 );
 
-/// Seconds east of Greenwich; the cell knows UTC alone, and offsets in `TZ`.
-pub fn zone(shell: &Shell) -> i64 {
-    shell
-        .vars
-        .get("TZ")
-        .and_then(|text| text.strip_prefix("UTC").and_then(|rest| rest.parse::<i64>().ok()))
-        .map_or(0, |hours| -hours * 3600)
+/// Seconds east of Greenwich, of `TZ`: UTC, or an offset as in `UTC-2` and `EST5`. The tables of named zones are not here.
+pub fn zone(shell: &Shell) -> Result<i64, Stop> {
+    let Some(text) = shell.vars.get("TZ") else { return Ok(0) };
+    let text = text.trim_start_matches(':');
+    let name = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
+    let name = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).map_or(name, |(_, rest)| rest);
+    let known =
+        matches!(text, "" | "UTC" | "GMT" | "UCT" | "Z" | "Zulu" | "Etc/UTC" | "Etc/GMT" | "Universal");
+    if known {
+        return Ok(0);
+    }
+    // Such an offset counts to the west.
+    let mut parts = name.trim_start_matches(['+', '-']).split(':').map(|part| part.parse::<i64>().ok());
+    let (hours, minutes) = (parts.next().flatten(), parts.next().unwrap_or(Some(0)));
+    match (hours, minutes) {
+        (Some(hours), Some(minutes)) if hours <= 24 && (0..60).contains(&minutes) => {
+            let seconds = hours * 3600 + minutes * 60;
+            Ok(if name.starts_with('-') { seconds } else { -seconds })
+        }
+        _ => fail(format!("time zone ‘{text}’ is not known here; TZ takes UTC or an offset, such as UTC-2")),
+    }
 }
 
 pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
@@ -44,12 +58,11 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
         .collect();
     let options = SPELLING.read(&arguments)?;
     let now = crate::clock::now();
-    let zone = if options.has('u') { 0 } else { zone(shell) };
+    let zone = if options.has('u') { 0 } else { zone(shell)? };
     let (mut seconds, mut nanos) = (i64::try_from(now.as_secs()).unwrap_or(i64::MAX), now.subsec_nanos());
     if let Some(text) = options.value('d') {
-        nanos = 0;
-        seconds = match parse(text, now, zone) {
-            Some(seconds) => seconds,
+        (seconds, nanos) = match precise_moment(text, now, zone) {
+            Some(moment) => moment,
             None => return fail(format!("invalid date ‘{text}’")),
         };
     } else if let Some(name) = options.value('r') {
@@ -62,6 +75,15 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     let own = options.operands.iter().find_map(|operand| operand.strip_prefix('+'));
     let format = match (own, options.value('I')) {
         (Some(format), _) => format,
+        _ if options.has('1') => match options.value('1') {
+            Some("date") => "%Y-%m-%d",
+            Some("seconds") => "%Y-%m-%d %H:%M:%S%:z",
+            Some("ns") => "%Y-%m-%d %H:%M:%S.%N%:z",
+            other => {
+                let other = other.unwrap_or_default();
+                return fail(format!("invalid argument ‘{other}’ for ‘--rfc-3339’"));
+            }
+        },
         (_, Some("date")) => "%Y-%m-%d",
         (_, Some("hours")) => "%Y-%m-%dT%H%:z",
         (_, Some("minutes")) => "%Y-%m-%dT%H:%M%:z",
@@ -79,6 +101,9 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     Ok(0)
 }
 
+/// Wider than any line.
+const WIDEST: usize = 1000;
+
 /// A moment by the directives of `strftime`.
 pub fn show(format: &str, seconds: i64, nanos: u32, zone: i64) -> String {
     let moment = Moment::new(seconds + zone);
@@ -90,29 +115,49 @@ pub fn show(format: &str, seconds: i64, nanos: u32, zone: i64) -> String {
             continue;
         }
         let mut directive = rest.next().unwrap_or('%');
-        let flag = matches!(directive, '-' | '_' | '0' | '^' | ':').then_some(directive);
-        if flag.is_some() {
+        let (mut flags, mut colons, mut width) = (String::new(), 0, 0_usize);
+        loop {
+            match directive {
+                '-' | '_' | '0' | '^' | '#' if width == 0 => flags.push(directive),
+                ':' => colons += 1,
+                digit if digit.is_ascii_digit() => {
+                    let digit = directive.to_digit(10).and_then(|digit| usize::try_from(digit).ok());
+                    width = (width * 10 + digit.unwrap_or(0)).min(WIDEST);
+                }
+                _ => break,
+            }
             directive = rest.next().unwrap_or('%');
         }
-        let mut text = part(directive, moment, (seconds, nanos, zone), flag == Some(':'));
-        match flag {
-            Some('-') => text = text.trim_start_matches(['0', ' ']).to_owned(),
-            Some('_') => {
-                let digits = text.trim_start_matches('0');
-                text = format!("{}{digits}", " ".repeat(text.len() - digits.len()));
-            }
+        let mut text = part(directive, moment, (seconds, nanos, zone), colons);
+        if directive == 'N' && width > 0 {
+            // The width of a fraction is its precision.
+            text.truncate(width.min(text.len()));
+        }
+        let digits = text.trim_start_matches(['0', ' ']);
+        let digits = if digits.is_empty() && text.ends_with('0') { "0" } else { digits };
+        match flags.chars().last() {
+            Some('-') => text = digits.to_owned(),
+            Some('_') => text = format!("{digits:>0$}", text.len().max(width)),
+            Some('0') => text = format!("{digits:0>0$}", text.len().max(width)),
             Some('^') => text = text.to_uppercase(),
+            Some('#') if directive == 'p' => text = text.to_lowercase(),
+            Some('#') => text = text.to_uppercase(),
             _ => {}
         }
-        if flag == Some('-') && text.is_empty() {
-            text.push('0');
+        if text.len() < width {
+            let blank = flags.ends_with('_') || "aAbBhpPZc".contains(directive);
+            let missing = width - text.len();
+            text = match directive {
+                'N' => text + &"0".repeat(missing),
+                _ => (if blank { " " } else { "0" }).repeat(missing) + &text,
+            };
         }
         shown.push_str(&text);
     }
     shown
 }
 
-fn part(directive: char, moment: Moment, (seconds, nanos, zone): (i64, u32, i64), colon: bool) -> String {
+fn part(directive: char, moment: Moment, (seconds, nanos, zone): (i64, u32, i64), colons: u32) -> String {
     let name = |names: &[&str], index: i64, short: bool| {
         let name =
             usize::try_from(index).ok().and_then(|index| names.get(index)).copied().unwrap_or_default();
@@ -136,6 +181,7 @@ fn part(directive: char, moment: Moment, (seconds, nanos, zone): (i64, u32, i64)
         'M' => format!("{minute:02}"),
         'S' => format!("{second:02}"),
         'N' => format!("{nanos:09}"),
+        'q' => ((month - 1) / 3 + 1).to_string(),
         's' => seconds.to_string(),
         'p' => if hour < 12 { "AM" } else { "PM" }.to_owned(),
         'P' => if hour < 12 { "am" } else { "pm" }.to_owned(),
@@ -153,12 +199,12 @@ fn part(directive: char, moment: Moment, (seconds, nanos, zone): (i64, u32, i64)
         'W' => format!("{:02}", (moment.of_year() + 6 - (moment.weekday() + 6) % 7) / 7),
         'z' => {
             let sign = if zone < 0 { '-' } else { '+' };
-            format!(
-                "{sign}{:02}{}{:02}",
-                zone.abs() / 3600,
-                if colon { ":" } else { "" },
-                zone.abs() / 60 % 60
-            )
+            let (hours, minutes) = (zone.abs() / 3600, zone.abs() / 60 % 60);
+            match colons {
+                0 => format!("{sign}{hours:02}{minutes:02}"),
+                1 => format!("{sign}{hours:02}:{minutes:02}"),
+                _ => format!("{sign}{hours:02}:{minutes:02}:00"),
+            }
         }
         'Z' => {
             if zone == 0 {

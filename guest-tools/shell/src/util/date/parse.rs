@@ -27,24 +27,46 @@ pub fn stamp(text: &str) -> Option<i64> {
 /// The moment that a text names, as GNU's `date -d` reads the common ways: `2024-02-28 10:00 +2 days`, `@0`, `yesterday`,
 /// `3 weeks ago`, `next friday`.
 pub fn parse(text: &str, now: Duration, zone: i64) -> Option<i64> {
-    let now = i64::try_from(now.as_secs()).ok()?;
+    moment(text, now, zone).map(|(seconds, _)| seconds)
+}
+
+/// The same with its nanoseconds.
+pub fn moment(text: &str, now: Duration, zone: i64) -> Option<(i64, u32)> {
+    let (now, nanos) = (i64::try_from(now.as_secs()).ok()?, now.subsec_nanos());
     let text = text.trim().to_lowercase();
     if let Some(seconds) = text.strip_prefix('@') {
-        return seconds.split('.').next()?.parse().ok();
+        let (whole, part) = seconds.split_once(['.', ',']).unwrap_or((seconds, ""));
+        let (whole, part): (i64, u32) = (whole.parse().ok()?, fraction(part)?);
+        let before = seconds.starts_with('-') && part > 0;
+        return Some(if before { (whole - 1, 1_000_000_000 - part) } else { (whole, part) });
     }
-    let mut reader =
-        Reader { moment: Moment::new(now + zone), date: false, time: false, zone, weekday: None };
+    let mut reader = Reader {
+        moment: Moment::new(now + zone),
+        shift: Moment { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 },
+        nanos,
+        date: false,
+        day: false,
+        time: false,
+        zone,
+        zoned: false,
+        fixed: false,
+        weekday: None,
+    };
     let spaced = text.replace(',', " ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
     while !rest.is_empty() {
+        let timed = reader.time;
         let used = reader.take(rest)?;
+        // An offset belongs to the time that it follows at once.
+        reader.zoned = !timed && reader.time && !reader.fixed;
         rest = rest.get(used..)?;
     }
-    if reader.date && !reader.time {
-        (reader.moment.hour, reader.moment.minute, reader.moment.second) = (0, 0, 0);
+    if (reader.date || reader.day) && !reader.time {
+        (reader.moment.hour, reader.moment.minute, reader.moment.second, reader.nanos) = (0, 0, 0, 0);
     }
-    if let Some((wanted, next)) = reader.weekday {
+    // A date says more than the name of a day.
+    if let Some((wanted, next)) = reader.weekday.filter(|_| !reader.date) {
         let today = Moment::new(reader.moment.seconds()).weekday();
         let mut ahead = (wanted - today).rem_euclid(7);
         if next && ahead == 0 {
@@ -52,14 +74,39 @@ pub fn parse(text: &str, now: Duration, zone: i64) -> Option<i64> {
         }
         reader.moment.day += ahead;
     }
-    Some(reader.moment.seconds() - reader.zone)
+    let (mut moment, shift) = (reader.moment, reader.shift);
+    moment.year += shift.year;
+    moment.month += shift.month;
+    moment.day += shift.day;
+    moment.hour += shift.hour;
+    moment.minute += shift.minute;
+    moment.second += shift.second;
+    Some((moment.seconds() - reader.zone, reader.nanos))
+}
+
+/// The nanoseconds of the digits behind a point.
+fn fraction(digits: &str) -> Option<u32> {
+    if !digits.chars().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let nine: String = digits.chars().chain(std::iter::repeat('0')).take(9).collect();
+    nine.parse().ok()
 }
 
 struct Reader {
     moment: Moment,
+    /// What is added at the end, wherever in the text it stands.
+    shift: Moment,
+    nanos: u32,
+    /// Whether there was a date, the name of a day, a time.
     date: bool,
+    day: bool,
     time: bool,
     zone: i64,
+    /// Whether the word before was a time, so that an offset may follow.
+    zoned: bool,
+    /// Whether the time had its offset with it.
+    fixed: bool,
     weekday: Option<(i64, bool)>,
 }
 
@@ -76,16 +123,12 @@ impl Reader {
                 self.start_of_day(12)?;
                 return Some(1);
             }
-            "utc" | "gmt" | "z" => {
-                self.zone = 0;
-                return Some(1);
-            }
             "next" | "last" => {
                 let unit = rest.first()?;
                 let sign = if *first == "next" { 1 } else { -1 };
                 if let Some(day) = weekday(unit) {
                     self.weekday = Some((day, true));
-                    self.date = true;
+                    self.day = true;
                     if sign < 0 {
                         self.moment.day -= 7;
                     }
@@ -95,13 +138,22 @@ impl Reader {
             }
             _ => {}
         }
-        if self.time && first.len() == 5 && first.starts_with(['+', '-']) {
+        let digits = first.trim_start_matches(['+', '-']);
+        let is_offset = first.len() == digits.len() + 1
+            && !digits.is_empty()
+            && digits.len() <= 5
+            && digits.chars().all(|digit| digit.is_ascii_digit() || digit == ':');
+        if self.zoned && is_offset {
             self.zone = offset(first)?;
+            return Some(1);
+        }
+        if let Some((_, hours)) = ZONES.iter().find(|(name, _)| name == first) {
+            self.zone = hours * 3600;
             return Some(1);
         }
         if let Some(day) = weekday(first) {
             self.weekday = Some((day, false));
-            self.date = true;
+            self.day = true;
             return Some(1);
         }
         if let Some(month) = month(first) {
@@ -174,7 +226,7 @@ impl Reader {
 
     fn start_of_day(&mut self, hour: i64) -> Option<usize> {
         (self.moment.hour, self.moment.minute, self.moment.second) = (hour, 0, 0);
-        self.time = true;
+        (self.nanos, self.time) = (0, true);
         Some(1)
     }
 
@@ -193,6 +245,10 @@ impl Reader {
 
     /// `10:20`, `10:20:30.5`, with `am`, `pm`, `Z` or an offset; gives how many further words belong to it.
     fn clock(&mut self, text: &str, rest: &[&str]) -> Option<usize> {
+        self.fixed = text.ends_with('z') || text.contains(['+', '-']);
+        if text.ends_with('z') {
+            self.zone = 0;
+        }
         let text = text.trim_end_matches('z');
         let (text, zone) = match text.rfind(['+', '-']) {
             Some(at) => (text.get(..at)?, Some(text.get(at..)?)),
@@ -210,12 +266,15 @@ impl Reader {
         let mut parts = text.split(':');
         let hour: i64 = parts.next()?.parse().ok()?;
         let minute: i64 = parts.next().map_or(Some(0), |part| part.parse().ok())?;
-        let second: i64 = parts.next().map_or(Some(0), |part| part.split('.').next()?.parse().ok())?;
+        let (second, part) =
+            parts.next().map_or(("0", ""), |text| text.split_once('.').unwrap_or((text, "")));
+        let (second, nanos): (i64, u32) = (second.parse().ok()?, fraction(part)?);
         let hour = half.map_or(hour, |half| hour % 12 + half);
         if !(0..24).contains(&hour) || !(0..60).contains(&minute) || !(0..=60).contains(&second) {
             return None;
         }
         (self.moment.hour, self.moment.minute, self.moment.second, self.time) = (hour, minute, second, true);
+        self.nanos = nanos;
         if let Some(text) = zone {
             self.zone = offset(text)?;
         }
@@ -225,26 +284,47 @@ impl Reader {
     fn shift(&mut self, count: i64, unit: &str, used: usize) -> Option<usize> {
         let unit = unit.strip_suffix('s').filter(|short| short.len() > 2).unwrap_or(unit);
         let part = match unit {
-            "year" => &mut self.moment.year,
-            "month" => &mut self.moment.month,
+            "year" => &mut self.shift.year,
+            "month" => &mut self.shift.month,
             "week" => {
-                self.moment.day = self.moment.day.checked_add(count.checked_mul(7)?)?;
+                self.shift.day = self.shift.day.checked_add(count.checked_mul(7)?)?;
                 return Some(used);
             }
             "fortnight" => {
-                self.moment.day = self.moment.day.checked_add(count.checked_mul(14)?)?;
+                self.shift.day = self.shift.day.checked_add(count.checked_mul(14)?)?;
                 return Some(used);
             }
-            "day" => &mut self.moment.day,
-            "hour" => &mut self.moment.hour,
-            "minute" | "min" => &mut self.moment.minute,
-            "second" | "sec" => &mut self.moment.second,
+            "day" => &mut self.shift.day,
+            "hour" => &mut self.shift.hour,
+            "minute" | "min" => &mut self.shift.minute,
+            "second" | "sec" => &mut self.shift.second,
             _ => return None,
         };
         *part = part.checked_add(count).filter(|value| value.abs() < 1_000_000_000_000)?;
         Some(used)
     }
 }
+
+/// Zones that have one offset whatever the date, by the hours to the east.
+const ZONES: [(&str, i64); 17] = [
+    ("utc", 0),
+    ("gmt", 0),
+    ("z", 0),
+    ("wet", 0),
+    ("est", -5),
+    ("edt", -4),
+    ("cst", -6),
+    ("cdt", -5),
+    ("mst", -7),
+    ("mdt", -6),
+    ("pst", -8),
+    ("pdt", -7),
+    ("cet", 1),
+    ("cest", 2),
+    ("bst", 1),
+    ("eet", 2),
+    ("jst", 9),
+];
 
 /// `+02:00`, `-0330`, `+2`, in seconds.
 fn offset(text: &str) -> Option<i64> {

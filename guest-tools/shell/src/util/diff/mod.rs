@@ -12,7 +12,7 @@ use crate::util::input;
 use crate::util::options::{Options, Spelling};
 
 const SPELLING: Spelling = Spelling::new(
-    "abBdEiNqrsuU:wyZL:c1:x:t",
+    "abdiNqrsuU:wZL:1:x:",
     &[
         ("brief", 'q'),
         ("recursive", 'r'),
@@ -21,7 +21,6 @@ const SPELLING: Spelling = Spelling::new(
         ("ignore-all-space", 'w'),
         ("report-identical-files", 's'),
         ("ignore-space-change", 'b'),
-        ("ignore-blank-lines", 'B'),
         ("new-file", 'N'),
         ("label", 'L'),
         ("exclude", 'x'),
@@ -288,6 +287,6 @@ impl Job<'_> {
     }
 }
 
-fn lines(text: &[u8]) -> Vec<&[u8]> {
+pub fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }

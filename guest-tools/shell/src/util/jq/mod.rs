@@ -1,12 +1,17 @@
 //! `jq`, by the interpreter of jaq.
 
+mod own;
 mod print;
 mod request;
+mod rewrite;
+
+use std::cell::RefCell;
 
 use jaq_core::data::HasLut;
+use jaq_core::load::parse::Def;
 use jaq_core::load::{Arena, File, Loader};
-use jaq_core::{Ctx, DataT, Lut, Vars, unwrap_valr};
-use jaq_json::{Val, read};
+use jaq_core::{Ctx, DataT, Exn, Lut, Vars};
+use jaq_json::Val;
 use jaq_std::input::{HasInputs, Inputs, RcIter};
 use print::print;
 use request::{Request, request};
@@ -39,9 +44,12 @@ pub async fn run(shell: &mut Shell, arguments: &[String]) -> Status {
     }
     let values = values(&request, &text);
     let mut out = shell.out();
-    let ended = Program::new(&request).run(&request, &filter, values, &mut out).await;
+    let ended = Program::new(&request).run(shell, &request, &filter, values, &mut out).await;
     out.flush().await?;
-    let last = ended?;
+    let last = match ended? {
+        Ended::Over(last) => last,
+        Ended::Halted(status) => return Ok(status),
+    };
     if request.exit_status && status == 0 {
         status = match last {
             None => 4,
@@ -61,27 +69,40 @@ fn values(request: &Request, text: &[u8]) -> Values {
             text.lines().map(|line| Ok(Val::from(line.to_owned()))).collect()
         };
     }
-    let values = read::parse_many(text).map(|value| value.map_err(|error| format!("error: {error}")));
-    if request.slurp {
-        return vec![values.collect()];
-    }
-    let mut broken = false;
-    values.take_while(|value| !std::mem::replace(&mut broken, value.is_err())).collect()
+    let values = own::values(text);
+    if request.slurp { vec![values.into_iter().collect()] } else { values }
 }
 
-/// What the language has beside the interpreter's own.
-const FORMATS: &str = r#"
-def @csv: map(
-  if . == null then "" elif type == "string" then "\"" + (split("\"") | join("\"\"")) + "\""
-  elif type == "number" or type == "boolean" then tojson
-  else error("\(type) is not valid in a csv row") end) | join(",");
-def @tsv: map(
-  if . == null then "" elif type == "string" then
-    split("\\") | join("\\\\") | split("\t") | join("\\t") | split("\n") | join("\\n") | split("\r") | join("\\r")
-  elif type == "number" or type == "boolean" then tojson
-  else error("\(type) is not valid in a tsv row") end) | join("\t");
-def input_line_number: 0;
-"#;
+/// What values may be within each other: each level costs stack wherever they are read, compared or dropped.
+const DEEPEST: usize = 512;
+
+/// How deep brackets are within each other, outside of quotes.
+fn nesting(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => {
+                while let Some(byte) = bytes.next().filter(|byte| **byte != b'"') {
+                    if *byte == b'\\' {
+                        bytes.next();
+                    }
+                }
+            }
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+/// Filters that are nested deeper are not read: the interpreter goes down into them.
+const DEEPEST_FILTER: usize = 60;
+
+/// The name that the filter has for the interpreter.
+const MAIN: &str = "main_filter";
 
 struct Program {
     names: Vec<String>,
@@ -107,23 +128,46 @@ impl Program {
         Self { names, values }
     }
 
-    /// Runs a filter on each value; gives whether the last answer was true, if there was one.
+    /// Runs a filter on each value.
     async fn run(
         &self,
+        shell: &Shell,
         request: &Request,
         filter: &str,
         values: Values,
         out: &mut Out,
-    ) -> Result<Option<bool>, Stop> {
+    ) -> Result<Ended, Stop> {
         let arena = Arena::default();
-        let own = jaq_core::load::parse(FORMATS, |parser| parser.defs()).unwrap_or_default();
-        let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(own);
+        let definitions = |text| jaq_core::load::parse(text, |parser| parser.defs()).unwrap_or_default();
         let bad = |what: &str| Stop::Fail(3, format!("error: {what}\njq: 1 compile error"));
+        if nesting(filter.as_bytes()) > DEEPEST_FILTER {
+            return Err(bad("the filter is nested too deeply"));
+        }
+        let filter = if filter.trim().is_empty() { "." } else { filter };
+        let Some(term) = jaq_core::load::parse(filter, |parser| parser.term()) else {
+            return Err(bad(&format!("syntax error in the filter: {filter}")));
+        };
+        let main = Def { name: MAIN, args: Vec::new(), body: rewrite::rewrite(term) };
+        // The text of the filter lives less long than that of the libraries.
+        let mut defs: Vec<Def<&str>> = Vec::new();
+        for def in jaq_core::defs()
+            .chain(jaq_std::defs())
+            .chain(jaq_json::defs())
+            .chain(definitions(own::DEFINITIONS))
+        {
+            defs.push(def);
+        }
+        defs.push(main);
         let modules = Loader::new(defs)
-            .load(&arena, File { code: filter, path: () })
-            .map_err(|_| bad(&format!("syntax error in the filter: {filter}")))?;
+            .load(&arena, File { code: MAIN, path: () })
+            .map_err(|_| bad("the filter cannot be loaded"))?;
         let inputs = jaq_std::input::funs().into_vec().into_iter().map(jaq_core::native::run);
-        let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs()).chain(inputs);
+        let funs = jaq_core::funs()
+            .chain(jaq_std::funs())
+            .chain(jaq_json::funs())
+            .filter(|(name, ..)| !own::is_replaced(name))
+            .chain(inputs)
+            .chain(own::functions());
         let compiler = jaq_core::Compiler::default()
             .with_funs(funs)
             .with_global_vars(self.names.iter().map(String::as_str));
@@ -134,19 +178,32 @@ impl Program {
             bad(&unknown.join(", "))
         })?;
         let values = RcIter::new(values.into_iter());
-        let data = Data { lut: &compiled.lut, values: &values };
+        let said = RefCell::default();
+        let data = Data { lut: &compiled.lut, values: &values, base: own::stack(), said: &said };
         let mut last = None;
         let mut null = request.null.then_some(Ok(Val::Null));
         while let Some(value) = null.take().or_else(|| data.next(request)) {
             task::turn().await?;
-            let value = value.or_else(|message| wrong(5, message))?;
+            let value = value.or_else(|message| wrong(2, format!("error (at <stdin>:0): {message}")))?;
             let ctx = Ctx::<Kind>::new(data, Vars::new(self.values.iter().cloned()));
-            for result in compiled.id.run((ctx, value)).map(unwrap_valr) {
+            for result in compiled.id.run((ctx, value)) {
                 task::tick()?;
-                let value = match result {
+                let words = std::mem::take(&mut *said.borrow_mut());
+                if !words.is_empty() {
+                    out.flush().await?;
+                    shell.stderr().write(&words).await?;
+                }
+                let value = match result.map_err(Exn::get_err) {
                     Ok(value) => value,
-                    Err(error) => {
-                        return wrong(5, format!("error (at <stdin>:0): {}", short(&error.to_string())));
+                    // What is no error ends the filter with a status of its own.
+                    Err(Err(halt)) => {
+                        return Ok(Ended::Halted(halt.get_halt().unwrap_or(5)));
+                    }
+                    Err(Ok(error)) => {
+                        return wrong(
+                            5,
+                            format!("error (at <stdin>:0): {}", short(&shown(error.into_val()))),
+                        );
                     }
                 };
                 last = Some(!matches!(value, Val::Null | Val::Bool(false)));
@@ -159,8 +216,19 @@ impl Program {
                 out.check().await?;
             }
         }
-        Ok(last)
+        let words = std::mem::take(&mut *said.borrow_mut());
+        out.flush().await?;
+        shell.stderr().write(&words).await?;
+        Ok(Ended::Over(last))
     }
+}
+
+/// How a filter ended.
+enum Ended {
+    /// By itself; whether its last answer was true, if there was one.
+    Over(Option<bool>),
+    /// By `halt`, with a status.
+    Halted(i32),
 }
 
 /// What filters work on.
@@ -176,9 +244,17 @@ impl DataT for Kind {
 struct Data<'a> {
     lut: &'a Lut<Kind>,
     values: Inputs<'a, Val>,
+    /// Where the stack was before the filter ran.
+    base: usize,
+    /// What the filter said beside its answers.
+    said: &'a RefCell<Vec<u8>>,
 }
 
 impl Data<'_> {
+    fn say(&self, words: &[u8]) {
+        self.said.borrow_mut().extend_from_slice(words);
+    }
+
     /// The next value to filter; none where the filter asks for them itself.
     fn next(&self, request: &Request) -> Option<Result<Val, String>> {
         let mut values = self.values;
@@ -200,6 +276,13 @@ impl<'a> HasInputs<'a, Val> for Data<'a> {
 
 /// An error names the value at which it happened, which may be everything.
 const SHOWN: usize = 200;
+
+fn shown(error: Val) -> String {
+    match error {
+        Val::TStr(text) => String::from_utf8_lossy(&text).into_owned(),
+        other => format!("{} (not a string)", print::compact(&other)),
+    }
+}
 
 fn short(error: &str) -> String {
     let mut letters = error.chars();

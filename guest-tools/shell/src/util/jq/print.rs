@@ -14,6 +14,13 @@ pub fn print(request: &Request, value: &Val, out: &mut String) {
     }
 }
 
+/// A value in the least letters.
+pub fn compact(value: &Val) -> String {
+    let mut text = String::new();
+    json(&Request { compact: true, ..Request::default() }, value, 0, &mut text);
+    text
+}
+
 /// Deeper values are cut: each level costs stack.
 const DEEPEST: usize = 200;
 

@@ -1,6 +1,6 @@
 //! What `jq` is asked for.
 
-use jaq_json::{Val, read};
+use jaq_json::Val;
 
 use crate::shell::Shell;
 use crate::stop::{Stop, wrong};
@@ -112,12 +112,13 @@ pub async fn request(shell: &Shell, arguments: &[String]) -> Result<Request, Sto
 }
 
 fn parse(text: &str) -> Result<Val, Stop> {
-    read::parse_single(text.as_bytes())
-        .map_err(|error| Stop::Fail(2, format!("Invalid JSON text passed to --argjson: {error}")))
+    match values(text.as_bytes())?.as_slice() {
+        [value] => Ok(value.clone()),
+        _ => wrong(2, "Invalid JSON text passed to --argjson"),
+    }
 }
 
 fn values(text: &[u8]) -> Result<Vec<Val>, Stop> {
-    read::parse_many(text)
-        .map(|value| value.map_err(|error| Stop::Fail(2, format!("error: {error}"))))
-        .collect()
+    let values = super::own::values(text).into_iter();
+    values.map(|value| value.map_err(|error| Stop::Fail(2, format!("error: {error}")))).collect()
 }
