@@ -377,7 +377,7 @@ const HOSTILE: [(&str, &[ErrorKind]); 33] = [
     ),
     ("print('x' * 10 ** 8)", &[ErrorKind::ResultTooLarge, ErrorKind::Timeout]),
     ("import os\nos.abort()", &[ErrorKind::Trapped]),
-    ("import os\nos._exit(3)", &[ErrorKind::Exited]),
+    ("import os\nos._exit(3)", &[ErrorKind::ToolError]),
     ("import signal\nsignal.raise_signal(9)", &[ErrorKind::Trapped, ErrorKind::ToolError]),
     ("import faulthandler\nfaulthandler._sigsegv()", &[ErrorKind::Trapped, ErrorKind::ToolError]),
     (

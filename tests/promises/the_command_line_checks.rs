@@ -283,7 +283,7 @@ fn what_matches_no_tool_is_told() {
         assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{rule}");
     }
     // Whatever another server may have, a tool that is there and is named has no such argument.
-    let other = "[mcp.o]\ncommand = [\"/nowhere/server\"]\n";
+    let other = "[mcp.o]\ncommand = [\"/bin/true\"]\n";
     let rules = "[[rule]]\naction = \"deny\"\ntools = [\"fetch\"]\narguments = { \"headers.nam\" = \"*\" }\n[[rule]]\naction = \"deny\"\ntools = [\"rm\"]\n";
     line.write("toolcell.toml", format!("{basics}{other}{rules}"));
     let told = line.run(&["check", "--config", "toolcell.toml"]).stderr;
