@@ -46,11 +46,12 @@ one() {
 # A root without libraries, a configuration of names, or anything but what the program brings.
 mkdir -p "$scratch/empty/tmp"
 cp -r "$folder/bin" "$folder/lib" "$scratch/empty/"
-if [ "$(id -u)" = 0 ]; then into=(chroot); else into=(unshare --map-root-user chroot); fi
-works "the static program in an empty root" beside env -i HOME=/tmp "${into[@]}" "$scratch/empty" /bin/toolcell
+into=("$(PATH=$PATH:/usr/sbin command -v chroot)")
+[ "$(id -u)" = 0 ] || into=("$(command -v unshare)" --map-root-user "${into[@]}")
+works "the static program in an empty root" alone env -i HOME=/tmp "${into[@]}" "$scratch/empty" /bin/toolcell
 
 deb=$(one "$packages"/*.deb)
-dpkg --contents "$deb" | grep -q ' ./usr/share/bash-completion/completions/toolcell$' || fail "no completions in the package"
+[[ $(dpkg --contents "$deb") == *./usr/share/bash-completion/completions/toolcell* ]] || fail "no completions in the package"
 if [ "$(id -u)" = 0 ]; then
   dpkg --install "$deb"
   works "the package of Debian's" beside /usr/bin/toolcell

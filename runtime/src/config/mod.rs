@@ -65,7 +65,7 @@ pub(crate) use server::MAX_BODY;
 pub use server::Server;
 pub use settings::{Config, OutputBounds};
 pub use shared::Shared;
-pub use shipped::shipped_file;
+pub use shipped::{is_beside, shipped_file};
 pub use stamp::Stamp;
 pub use stored::StoredComponents;
 pub use untrusted::Inert;

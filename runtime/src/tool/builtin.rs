@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::content::Content;
-use crate::config::shipped_file;
+use crate::config::{is_beside, shipped_file};
 use crate::error::{Error, Result};
 use crate::schema::nearest;
 
@@ -28,6 +28,10 @@ pub fn builtin_bytes(name: &str) -> Result<Cow<'static, [u8]>> {
 pub(super) fn builtin_content(name: &str) -> Result<Content> {
     if let Some(file) = shipped_file(name) {
         return of_shipped(name, &file);
+    }
+    if is_beside(name) {
+        let reason = "it is a file beside the program, whose place cannot be found out (is /proc there?)";
+        return Err(Error::component(format!("builtin:{name}"), reason));
     }
     let Some(bytes) = builtin(name) else {
         let known = BUILTINS.map(|known| format!("`builtin:{known}`")).join(", ");
