@@ -97,7 +97,9 @@ impl ToolHooks {
     /// Whether these are the same hooks.
     pub fn are(&self, others: &Self) -> bool {
         let are = |ours: &[Arc<HookEntry>], others: &[Arc<HookEntry>]| {
-            ours.len() == others.len() && ours.iter().zip(others).all(|(one, other)| Arc::ptr_eq(one, other))
+            let is_same =
+                |(one, other): (&Arc<HookEntry>, &Arc<HookEntry>)| Arc::ptr_eq(&one.hook, &other.hook);
+            ours.len() == others.len() && ours.iter().zip(others).all(is_same)
         };
         are(&self.pre, &others.pre) && are(&self.around, &others.around) && are(&self.post, &others.post)
     }

@@ -145,13 +145,16 @@ async fn a_call_that_waited_for_an_answer_runs_only_as_what_there_is_then() {
     let granting = format!(
         "[component.basics]\npath = {copy:?}\n[component.basics.grant]\nenv = {{ A = \"1\" }}\n{asks}"
     );
-    let hooked = format!("{started}[[hook]]\nuse = \"rate_limit\"\ncalls = 100\nper = \"1m\"\n");
+    let hook = "[[hook]]\nuse = \"rate_limit\"\ncalls = 100\nper = \"1m\"\n";
+    let hooked = format!("{started}{hook}");
+    let asking_more = format!("{started}[[rule]]\naction = \"ask\"\nreason = \"more\"\ntools = [\"a*\"]\n");
     let gone = "[component.plan]\npath = \"builtin:plan\"\n".to_owned();
     for (changed, expected) in [
         (unrelated, None),
         (denying, Some(ErrorKind::Denied)),
         (granting, Some(ErrorKind::ApprovalNeeded)),
         (hooked, Some(ErrorKind::ApprovalNeeded)),
+        (asking_more, Some(ErrorKind::ApprovalNeeded)),
         (gone, Some(ErrorKind::UnknownTool)),
         // The same text, of another component.
         (String::new(), Some(ErrorKind::ApprovalNeeded)),
@@ -179,6 +182,72 @@ async fn a_call_that_waited_for_an_answer_runs_only_as_what_there_is_then() {
         go.notify_one();
         let outcome = running.await.unwrap();
         assert_eq!(outcome.error_kind(), expected, "{changed}: {outcome:?}");
+    }
+}
+
+/// What is above a hook in its file makes it no other: it goes on counting, and a call that it looked at goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_only_moved_is_the_same_and_new_limits_hold_for_what_waited() {
+    let folder = tempfile::tempdir().unwrap();
+    let probe = format!("[component.probe]\npath = {:?}\n", guest("probe"));
+    let rest = "[[hook]]\nuse = \"rate_limit\"\ncalls = 3\nper = \"1h\"\n[[rule]]\naction = \"ask\"\ntools = [\"sleep\"]\n";
+    let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (tells, waits) = (Arc::clone(&asked), Arc::clone(&go));
+    let runtime =
+        built(builder().config(config(folder.path(), &format!("{probe}{rest}"))).approver(move |_| {
+            let (tells, waits) = (Arc::clone(&tells), Arc::clone(&waits));
+            async move {
+                tells.notify_one();
+                waits.notified().await;
+                toolcell::policy::Answer::Once
+            }
+        }));
+    let asking =
+        |ms: u64| tokio::spawn(runtime.call(ToolCall::new("sleep", json!({ "ms": ms }))).into_future());
+    let running = asking(1);
+    asked.notified().await;
+    runtime.reload(config(folder.path(), &format!("# More.\n{probe}{rest}"))).unwrap();
+    go.notify_one();
+    let outcome = running.await.unwrap();
+    assert!(outcome.is_success(), "{outcome:?}");
+    let running = asking(5_000);
+    asked.notified().await;
+    let short = format!("# More.\n{probe}limits = {{ timeout = \"200ms\" }}\n{rest}");
+    runtime.reload(config(folder.path(), &short)).unwrap();
+    go.notify_one();
+    assert_eq!(running.await.unwrap().error_kind(), Some(ErrorKind::Timeout), "the limits of now");
+    let counted = [call(&runtime, "sleep_not", json!({})).await.error_kind(), {
+        let running = asking(1);
+        asked.notified().await;
+        go.notify_one();
+        running.await.unwrap().error_kind()
+    }];
+    assert_eq!(counted, [Some(ErrorKind::UnknownTool), None], "the third of three");
+    assert_eq!(asking(1).await.unwrap().error_kind(), Some(ErrorKind::Busy), "it went on counting");
+}
+
+/// Another address of the same server, or another secret for it, is not what was asked about.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waited_goes_to_no_server_that_was_replaced() {
+    let server = Scripted::new(&[definition("a")]);
+    let asks = "[[rule]]\naction = \"ask\"\ntools = [\"a\"]\n";
+    let table = |more: &str| format!("{}{asks}", server.table("s", more));
+    let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (tells, waits) = (Arc::clone(&asked), Arc::clone(&go));
+    let runtime = built(server.configured(&table("")).approver(move |_| {
+        let (tells, waits) = (Arc::clone(&tells), Arc::clone(&waits));
+        async move {
+            tells.notify_one();
+            waits.notified().await;
+            toolcell::policy::Answer::Once
+        }
+    }));
+    for (more, expected) in [("", None), ("env = { NEW = \"1\" }", Some(ErrorKind::ApprovalNeeded))] {
+        let running = tokio::spawn(runtime.call(ToolCall::new("a", json!({}))).into_future());
+        asked.notified().await;
+        runtime.reload(config(server.path(), &format!("# Changed.\n{}", table(more)))).unwrap();
+        go.notify_one();
+        assert_eq!(running.await.unwrap().error_kind(), expected, "{more}");
     }
 }
 

@@ -35,6 +35,13 @@ pub struct HookConfig {
     pub origin: Origin,
 }
 
+impl HookConfig {
+    /// Whether both are the same hook, wherever in their files they are.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        *self == Self { origin: self.origin.clone(), ..other.clone() }
+    }
+}
+
 /// What a hook is.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -57,7 +57,7 @@ impl Source {
         let mut configured = Vec::new();
         for hook in &config.hooks {
             // One that counts or stores goes on with what it has.
-            let known = self.configured_hooks.iter().find(|(known, _)| known == hook);
+            let known = self.configured_hooks.iter().find(|(known, _)| known.is_same(hook));
             let entry = match known {
                 Some((_, entry)) => entry.clone(),
                 None => HookEntry::configured(hook)?,

@@ -161,7 +161,7 @@ fn install(file: &Path, key: &str, name: &str, entry: Map<String, Value>) -> any
     let known =
         known.as_object_mut().ok_or_else(|| wrong(&format!("its `{key}.{name}` is not an object")))?;
     // What would make its client go elsewhere, or not at all.
-    for other in ["url", "serverUrl", "headers", "disabled"] {
+    for other in ["url", "serverUrl", "headers", "headersHelper", "oauth", "disabled", "enabled"] {
         known.shift_remove(other);
     }
     for (member, value) in entry {

@@ -96,8 +96,8 @@ fn plain(path: &str) -> Option<&Path> {
 }
 
 /// What lets a case reach further.
-const TRUSTED: &str = "only where its toolcell.toml is trusted (look at it and the cases, and run `toolcell trust`) or \
-                       named by --config";
+const TRUSTED: &str = "only beside a toolcell.toml that is trusted (look at it and the cases, and run `toolcell trust`) or \
+                       named by --config; `toolcell init` writes one where there is none";
 
 /// Refuses a folder that is in none of these, links followed.
 fn stays_in(folder: &Path, allowed: &[&Path]) -> anyhow::Result<()> {
