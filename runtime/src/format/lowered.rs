@@ -222,7 +222,13 @@ impl<'a> Lowering<'a> {
             }
             (None, value) => drop(keywords.insert(keyword.to_owned(), value)),
             (Some(Value::Object(known)), Value::Object(more)) if keyword == "properties" => {
-                known.extend(more);
+                for (name, property) in more {
+                    match known.get_mut(&name) {
+                        // Both hold for it.
+                        Some(Value::Object(there)) => self.absorb(there, property),
+                        _ => drop(known.insert(name, property)),
+                    }
+                }
             }
             (Some(Value::Array(known)), Value::Array(more)) if keyword == "required" => {
                 more.into_iter().for_each(|name| add(known, name));
@@ -282,8 +288,13 @@ fn one_type_each(mut keywords: Map<String, Value>) -> Option<Value> {
         keywords.insert("type".to_owned(), only.clone());
         return Some(Value::Object(keywords));
     }
-    if keywords.contains_key("anyOf") {
+    if let Some(Value::Array(choices)) = keywords.get("anyOf").cloned() {
         keywords.shift_remove("type");
+        let choices = of_types(choices, &types);
+        if choices.is_empty() {
+            return None;
+        }
+        keywords.insert("anyOf".to_owned(), choices.into());
         return Some(Value::Object(keywords));
     }
     let mut choice = Map::new();
@@ -312,6 +323,31 @@ fn one_type_each(mut keywords: Map<String, Value>) -> Option<Value> {
         choice.insert("anyOf".to_owned(), choices.into());
     }
     Some(Value::Object(choice))
+}
+
+/// What of the choices is of one of the types that all of them have to be of.
+fn of_types(choices: Vec<Value>, types: &[Value]) -> Vec<Value> {
+    let is_of =
+        |kind: &Value| types.contains(kind) || (kind == "integer" && types.contains(&json!("number")));
+    let mut found = Vec::new();
+    for choice in choices {
+        match choice {
+            Value::Object(mut choice) if !choice.contains_key("type") && !choice.contains_key("anyOf") => {
+                choice.insert("type".to_owned(), types.into());
+                match one_type_each(choice) {
+                    Some(Value::Object(mut each)) if each.len() == 1 && each.contains_key("anyOf") => {
+                        let inner = each.shift_remove("anyOf");
+                        let inner = inner.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
+                        inner.into_iter().for_each(|one| add(&mut found, one));
+                    }
+                    each => each.into_iter().for_each(|one| add(&mut found, one)),
+                }
+            }
+            choice if choice.get("type").is_none_or(is_of) => add(&mut found, choice),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether a keyword says anything of values of the type.

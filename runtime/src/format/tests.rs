@@ -666,6 +666,30 @@ fn a_foreign_schema_is_lowered_to_what_providers_take() {
             "{root}"
         );
     }
+    // A property of which both say something, and what cannot be said twice.
+    let part = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
+    let base = part(json!({ "region": text }), json!(["region"]));
+    let more = part(json!({ "size": { "type": "integer" } }), json!(["size"]));
+    let both = lowered(&json!({ "type": "object", "allOf": [{ "properties": { "opts": base } }],
+        "properties": { "opts": more, "x": { "enum": ["b"] } }, "required": ["opts"] }))
+    .unwrap();
+    let opts = &both.schema["properties"]["opts"];
+    assert_eq!(
+        opts["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["region", "size"],
+        "{opts}"
+    );
+    assert_eq!((&opts["required"], both.notes.len()), (&json!(["region", "size"]), 0));
+    let twice = lowered(&json!({ "allOf": [{ "properties": { "x": { "type": "integer" } } }],
+        "properties": { "x": { "type": "string", "enum": ["a"] } } }))
+    .unwrap();
+    assert_eq!(twice.notes, ["says `type` twice of one value, of which one is left out"]);
+    // Types beside a choice hold for each of it.
+    let choice = json!({ "type": ["string", "null"], "anyOf": [{ "pattern": "^a" }, { "type": "integer" }, { "pattern": "^b" }] });
+    assert_eq!(
+        lowered(&inside(&choice)).unwrap().schema["properties"]["p"],
+        json!({ "anyOf": [{ "pattern": "^a", "type": "string" }, { "type": "null" }, { "pattern": "^b", "type": "string" }] })
+    );
     // Types of which no word is: nothing fits.
     let none = json!({ "type": ["integer", "string"], "enum": [true] });
     assert_eq!(lowered(&inside(&none)).unwrap().schema["properties"], json!({}));
