@@ -185,7 +185,7 @@ async fn a_call_that_waited_for_an_answer_runs_only_as_what_there_is_then() {
     }
 }
 
-/// What is above a hook in its file makes it no other: a call that it looked at goes on.
+/// What is above a hook in its file makes it no other: it goes on counting, and a call that it looked at goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_only_moved_is_the_same_and_new_limits_hold_for_what_waited() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,6 +216,39 @@ async fn a_hook_that_only_moved_is_the_same_and_new_limits_hold_for_what_waited(
     runtime.reload(config(folder.path(), &short)).unwrap();
     go.notify_one();
     assert_eq!(running.await.unwrap().error_kind(), Some(ErrorKind::Timeout), "the limits of now");
+    // The hook counts runs, so that each is asked about first: two are over, the third may run and the fourth may not.
+    for expected in [None, Some(ErrorKind::Busy)] {
+        let running = asking(1);
+        asked.notified().await;
+        go.notify_one();
+        assert_eq!(running.await.unwrap().error_kind(), expected, "it goes on counting");
+    }
+}
+
+/// A native tool is its function, whatever it is called.
+#[tokio::test]
+async fn a_call_that_waited_runs_no_native_tool_that_took_the_place_of_another() {
+    let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (tells, waits) = (Arc::clone(&asked), Arc::clone(&go));
+    let own = |said: &'static str| {
+        NativeTool::new("own", "Ours", move |_: Nothing, _| async move { Ok::<_, String>(said.to_owned()) })
+    };
+    let asks = toolcell::policy::Rule::ask("own");
+    let runtime = built(builder().rule(asks).approver(move |_| {
+        let (tells, waits) = (Arc::clone(&tells), Arc::clone(&waits));
+        async move {
+            tells.notify_one();
+            waits.notified().await;
+            toolcell::policy::Answer::Once
+        }
+    }));
+    let first = runtime.register_native(own("first")).unwrap();
+    let running = tokio::spawn(runtime.call(ToolCall::new("own", json!({}))).into_future());
+    asked.notified().await;
+    drop(first);
+    let _second = runtime.register_native(own("second")).unwrap();
+    go.notify_one();
+    assert_eq!(running.await.unwrap().error_kind(), Some(ErrorKind::ApprovalNeeded));
 }
 
 /// Another address of the same server, or another secret for it, is not what was asked about.

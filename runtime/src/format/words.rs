@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::schema::type_of;
+
 /// Keywords that narrow a value and can be said in words; the runtime enforces them whether a model is told or not.
 const SAYABLE: [&str; 10] = [
     "minimum",
@@ -87,15 +89,6 @@ pub(super) fn type_words(schema: &Value) -> String {
 
 /// The type that all of these are of.
 pub(super) fn common_type(values: &[Value]) -> Option<&'static str> {
-    let type_of = |value: &Value| match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
     let mut types: Vec<&str> = values.iter().map(type_of).collect();
     types.sort_unstable();
     types.dedup();

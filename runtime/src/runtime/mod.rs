@@ -27,6 +27,7 @@ mod reload;
 mod remotes;
 mod runs;
 mod session;
+mod standing;
 mod told;
 mod turns;
 mod whole;

@@ -186,64 +186,19 @@ impl Passage {
             let (tool, arguments, reasons) = (&*placed.tool, &hooked.arguments, reasons.as_slice());
             let asking = Asking { shared, call, whole, tool, arguments, reasons, rules };
             asking.decide(&mut self.outcome, &mut self.verdicts).await?;
-            let now =
-                self.still(shared, call, whole, &placed, (original, &hooked.arguments), reasons).await?;
-            if !Arc::ptr_eq(&now, &placed) {
-                // The same to whoever was asked, within what its limits and secrets are now.
-                self.placed = Some(Arc::clone(&now));
-                hooked.tool = Arc::clone(&now.tool);
-                call.is_decided();
+            let now = self.still(shared, call, whole, &placed, (original, &hooked.arguments), reasons);
+            if let Some(now) = now.await? {
+                // The same to whoever was asked, within what its limits and secrets are by now.
                 let limits = effective(&now.tool, call);
+                hooked.tool = Arc::clone(&now.tool);
+                hooked.settings = settings(call, &now.tool, &limits, whole);
+                self.placed = Some(Arc::clone(&now));
+                call.is_decided();
                 return self.hooked(shared, call, whole, &now, limits, hooked).await;
             }
         }
         call.is_decided();
         self.hooked(shared, call, whole, &placed, limits, hooked).await
-    }
-
-    /// The tool as it is by now, if what was asked about is still what there is: a question may wait for long, and a reload
-    /// meanwhile is of calls that have not begun.
-    async fn still(
-        &mut self,
-        shared: &Shared,
-        call: &Call,
-        whole: &Whole<'_>,
-        placed: &Arc<Placed>,
-        (original, last): (&Value, &Value),
-        asked: &[Reason],
-    ) -> Result<Arc<Placed>, CallError> {
-        let now = find(&call.session, &call.call.name)?;
-        if Arc::ptr_eq(&now, placed) {
-            return Ok(now);
-        }
-        let of = |placed: &Placed| {
-            let tool = &placed.tool;
-            (tool.origin().to_owned(), tool.component().to_owned(), tool.digest(), tool.grant())
-        };
-        // Of another server's tool: who is called, by which way and with which secrets.
-        let server = |placed: &Placed| placed.tool.remote().map(|remote| Arc::as_ptr(&remote.server));
-        let changed = || {
-            let message = "the tool, what it may reach or what checks its calls has changed while the question waited; \
-                           repeat the call";
-            CallError::new(ErrorKind::ApprovalNeeded, message)
-                .help("an approval is of a tool as it is; what is new is asked about anew")
-        };
-        if of(&now) != of(placed) || server(&now) != server(placed) || !now.hooks.are(&placed.hooks) {
-            return Err(changed());
-        }
-        let decision = by_rules(shared, whole, &now, original, last).await?;
-        let mut verdicts = Vec::new();
-        match ruled(&decision, &whole.terms.default_origin, &mut verdicts) {
-            // Whoever said yes was asked about nothing else.
-            Ok(reasons) if reasons.iter().all(|new| asked.iter().any(|known| known.text == new.text)) => {
-                Ok(now)
-            }
-            Ok(_) => Err(changed()),
-            Err(error) => {
-                self.verdicts.append(&mut verdicts);
-                Err(error)
-            }
-        }
     }
 
     /// Step 6: who has to be asked, and by which rules.
@@ -358,7 +313,7 @@ fn decision(placed: &Placed, arguments: &Value) -> Decision {
 }
 
 /// Step 2.
-fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
+pub(super) fn find(session: &Session, name: &str) -> Result<Arc<Placed>, CallError> {
     if name.is_empty() {
         return Err(CallError::new(ErrorKind::UnknownTool, "the call names no tool")
             .help("`toolcell list` shows the tools that there are"));
@@ -416,14 +371,18 @@ fn hook_call(
         meta_of_caller: call.call.meta.len(),
         session: call.session.state.name().map(str::to_owned),
         user: identity.user.clone(),
-        settings: Settings {
-            limits: Arc::clone(limits),
-            output: whole.terms.output,
-            deterministic: call.deterministic.or(tool.deterministic()),
-        },
+        settings: settings(call, tool, limits, whole),
         deadline: whole.deadline,
         host: HostHandle::new(Arc::clone(shared)),
         clock: Arc::default(),
+    }
+}
+
+fn settings(call: &Call, tool: &Tool, limits: &Arc<EffectiveLimits>, whole: &Whole<'_>) -> Settings {
+    Settings {
+        limits: Arc::clone(limits),
+        output: whole.terms.output,
+        deterministic: call.deterministic.or(tool.deterministic()),
     }
 }
 

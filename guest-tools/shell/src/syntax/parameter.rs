@@ -26,21 +26,29 @@ pub fn braced(scanner: &mut Scanner, quoted: bool) -> Parsed<Parameter> {
 /// The text up to the brace that closes, which is taken.
 fn rest(scanner: &mut Scanner) -> Parsed<String> {
     let mark = scanner.mark();
+    if !to_brace(scanner, None) {
+        return scanner.error("unexpected EOF while looking for matching `}'");
+    }
+    let text = scanner.since(mark);
+    scanner.next();
+    Ok(text)
+}
+
+/// Goes to the brace that closes, or before that to an `end`. Whether there was one.
+fn to_brace(scanner: &mut Scanner, end: Option<char>) -> bool {
     let mut depth = 0_u32;
     loop {
         match scanner.peek() {
-            None => return scanner.error("unexpected EOF while looking for matching `}'"),
+            None => return false,
             Some('\\') => scanner.skip(1),
+            letter if end.is_some() && letter == end => return true,
             Some('{') => depth += 1,
-            Some('}') if depth == 0 => break,
+            Some('}') if depth == 0 => return true,
             Some('}') => depth -= 1,
             _ => {}
         }
         scanner.next();
     }
-    let text = scanner.since(mark);
-    scanner.next();
-    Ok(text)
 }
 
 fn inner(scanner: &mut Scanner, quoted: bool) -> Parsed<Parameter> {
@@ -193,19 +201,8 @@ fn inside(scanner: &mut Scanner) -> Parsed<Word> {
     let mut parts = Word::new();
     loop {
         let mark = scanner.mark();
-        let mut depth = 0_u32;
-        // Up to the brace that closes this one, or a double quote within.
-        loop {
-            match scanner.peek() {
-                None => return scanner.unexpected(),
-                Some('\\') => scanner.skip(1),
-                Some('"') => break,
-                Some('{') => depth += 1,
-                Some('}') if depth == 0 => break,
-                Some('}') => depth -= 1,
-                _ => {}
-            }
-            scanner.next();
+        if !to_brace(scanner, Some('"')) {
+            return scanner.unexpected();
         }
         let text = scanner.since(mark);
         parts.push(Part::Double(double(&mut Scanner::new(&text, mark.1), None)?));

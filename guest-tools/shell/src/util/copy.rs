@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::change::agreed;
 use super::options::{Options, Spelling};
+use super::remove::agreed;
 use crate::files;
 use crate::shell::Shell;
 use crate::stop::{Status, Stop, fail, words};
@@ -311,6 +311,6 @@ async fn rename(shell: &mut Shell, source: &str, target: &str) -> Result<io::Res
         return Ok(Err(error));
     }
     let arguments = ["-rf", source].map(str::to_owned);
-    super::change::rm(shell, &arguments).await?;
+    super::remove::rm(shell, &arguments).await?;
     Ok(Ok(()))
 }

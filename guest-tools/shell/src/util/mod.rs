@@ -24,6 +24,7 @@ mod ls;
 mod names;
 pub mod options;
 mod patch;
+mod remove;
 mod sed;
 mod seq;
 mod sort;
@@ -99,8 +100,8 @@ table! {
     "readlink" => change::readlink,
     "realpath" => names::realpath,
     "rev" => lines::rev,
-    "rm" => change::rm,
-    "rmdir" => change::rmdir,
+    "rm" => remove::rm,
+    "rmdir" => remove::rmdir,
     "sed" => sed::sed,
     "seq" => seq::run,
     "sha224sum" => sums::sha224,

@@ -26,13 +26,10 @@ struct Output {
 impl Memory {
     pub(super) fn put(&self, name: String, owner: String, bytes: &[u8], quota: Quota) {
         let mut outputs = self.fresh(quota);
-        let held = outputs.iter().map(|output| Held {
-            key: output.name.clone(),
-            owner: output.owner.clone(),
-            bytes: output.bytes.len() as u64,
-        });
-        let removed = giving_way(held.collect(), &owner, bytes.len() as u64, quota.bytes);
-        outputs.retain(|output| !removed.contains(&output.name));
+        let total: u64 = outputs.iter().map(|output| output.bytes.len() as u64).sum();
+        if total.saturating_add(bytes.len() as u64) > quota.bytes {
+            make_room(&mut outputs, &owner, bytes.len() as u64, quota);
+        }
         outputs.push_back(Output { name, owner, stored: Instant::now(), bytes: bytes.into() });
     }
 
@@ -51,4 +48,14 @@ impl Memory {
         }
         outputs
     }
+}
+
+fn make_room(outputs: &mut VecDeque<Output>, owner: &str, incoming: u64, quota: Quota) {
+    let held = outputs.iter().map(|output| Held {
+        key: output.name.clone(),
+        owner: output.owner.clone(),
+        bytes: output.bytes.len() as u64,
+    });
+    let removed = giving_way(held.collect(), owner, incoming, quota.bytes);
+    outputs.retain(|output| !removed.contains(&output.name));
 }

@@ -7,7 +7,7 @@ use crate::files;
 use crate::shell::Shell;
 use crate::stop::{Stop, words};
 use crate::stream::{Handle, Out};
-use crate::util::change::agreed;
+use crate::util::remove::agreed;
 use std::fs::Metadata;
 
 /// One file that was found.
