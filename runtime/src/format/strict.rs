@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::lowered::concerns;
 use super::words;
+use crate::schema::type_of;
 
 /// The keywords that every strict provider takes.
 const KEYWORDS: [&str; 8] =
@@ -45,9 +46,9 @@ fn at(schema: &Value, path: &str) -> Result<Value, String> {
     if let Some(kind) = &kind {
         // What says nothing of this type was not looked into.
         strict.retain(|keyword, _| concerns(keyword, Some(kind)));
-        let fits = |word: &Value| {
-            words::common_type(std::slice::from_ref(word))
-                .is_some_and(|of| of == kind || (of == "integer" && kind == "number"))
+        let fits = |word: &Value| match type_of(word) {
+            "integer" => matches!(kind.as_str(), "integer" | "number"),
+            of => of == kind,
         };
         if strict.get("enum").and_then(Value::as_array).is_some_and(|words| !words.iter().all(fits)) {
             return Err(format!("{place} is one of several values, not all of which are of its type"));
